@@ -13,6 +13,8 @@ import type { Files } from "./files/service.ts";
 import type { Caller, KeyVerifier } from "./http/auth.ts";
 import { describeError } from "./http/error-handler.ts";
 import type { ApprovalsPort, McpPorts, ProcessesPort, RequestContext, Script } from "./mcp/ports.ts";
+import { type LevelSlice, sliceLevel } from "./processes/live/results.ts";
+import type { ProcessView } from "./processes/model/records.ts";
 import type { ProcessService } from "./processes/service.ts";
 import type { Redactor } from "./secrets/redactor.ts";
 import type { Tools } from "./tools/service.ts";
@@ -95,7 +97,9 @@ function createProcessesPort({ config, processes, files, audit }: McpPortsOption
     },
     async read(id, { caller }) {
       await processes.requireVisible(id, caller);
-      return JSON.parse(renderRecord(await processes.get(id, 0, never)));
+      const view = await processes.get(id, 0, never);
+      const slices = { stdout: listSlices(view, "stdout"), stderr: listSlices(view, "stderr") };
+      return { ...JSON.parse(renderRecord(view)), slices };
     },
     async readCalls(id, { caller }) {
       await processes.requireVisible(id, caller);
@@ -166,6 +170,17 @@ function createApprovalsPort(approvals: Approvals, audit: AuditLog): ApprovalsPo
       });
     },
   };
+}
+
+function listSlices({ results }: ProcessView, stream: "stdout" | "stderr"): LevelSlice[] {
+  const bytes = results[stream];
+  const slices: LevelSlice[] = [];
+  for (let at = 0; ; ) {
+    const slice = sliceLevel(bytes, results.levels?.[stream] ?? [], at, bytes.length);
+    if (slice === null) return slices;
+    slices.push(slice);
+    at = slice.end;
+  }
 }
 
 /** What stops something is never refused for want of a record. */

@@ -20,8 +20,9 @@ export interface EndingData {
 /** Event name -> its data. `output` holds keys to merge into what came before, shallow. */
 export interface ProcessEventData {
   state: EndingData;
-  stdout: { text: string };
-  stderr: { text: string };
+  /** `level`: of lines that were printed with `console.debug` or `console.warn`. */
+  stdout: { text: string; level?: "debug" | "warn" };
+  stderr: { text: string; level?: "debug" | "warn" };
   output: Record<string, unknown>;
   call: components["schemas"]["ToolCall"];
   approval: { id: string; state: "pending" | "approved" | "denied" | "expired" };

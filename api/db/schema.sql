@@ -150,7 +150,7 @@ CREATE OR REPLACE FUNCTION public.keep_progress(process bigint, token uuid, is_o
 AS $function$
 begin
   insert into process_results as r (process_id, stdout, stderr, stdout_truncated, stderr_truncated, output, outputs,
-    packages, warnings, error_detail)
+    packages, warnings, levels, error_detail)
   select process, coalesce(string_agg(g.stdout, '' order by g.part), ''), coalesce(string_agg(g.stderr, '' order by g.part), ''),
     coalesce(bool_or(g.stdout_truncated), false), coalesce(bool_or(g.stderr_truncated), false),
     (
@@ -160,12 +160,16 @@ begin
       ) m
     ),
     coalesce(max(g.outputs), 0), (array_agg(g.packages order by g.part desc))[1], (array_agg(g.warnings order by g.part desc))[1],
-    error
+    (array_agg(g.levels order by g.part desc))[1], error
   from run_progress g where g.process_id = process and g.claim = token
   having count(*) > 0 or error is not null
   on conflict (process_id) do update set error_detail = excluded.error_detail,
     stdout = case when length(excluded.stdout) > length(r.stdout) then excluded.stdout else r.stdout end,
     stderr = case when length(excluded.stderr) > length(r.stderr) then excluded.stderr else r.stderr end,
+    levels = case when excluded.levels is not null or r.levels is not null then json_build_object(
+      'stdout', case when length(excluded.stdout) > length(r.stdout) then excluded.levels else r.levels end -> 'stdout',
+      'stderr', case when length(excluded.stderr) > length(r.stderr) then excluded.levels else r.levels end -> 'stderr'
+    ) end,
     stdout_truncated = r.stdout_truncated or excluded.stdout_truncated,
     stderr_truncated = r.stderr_truncated or excluded.stderr_truncated,
     output = case when excluded.outputs > r.outputs then excluded.output else r.output end,
@@ -673,6 +677,7 @@ create table process_results (
   artifacts json,
   packages json,
   warnings json,
+  levels json,
   constraint process_results_pkey PRIMARY KEY (process_id),
   constraint process_results_process_id_fkey FOREIGN KEY (process_id) REFERENCES processes(id) ON DELETE CASCADE,
   constraint process_results_outputs_check CHECK ((outputs >= 0))
@@ -833,6 +838,7 @@ create table run_progress (
   usage json not null,
   packages json,
   warnings json,
+  levels json,
   constraint run_progress_pkey PRIMARY KEY (process_id, claim, part),
   constraint run_progress_process_id_fkey FOREIGN KEY (process_id) REFERENCES processes(id) ON DELETE CASCADE
 );

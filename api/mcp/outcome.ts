@@ -5,7 +5,9 @@
  */
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import type { z } from "zod";
+import type { LevelSlice } from "#api/processes/live/results.ts";
 import type { ProcessRecord } from "#api/processes/model/schemas.ts";
+import type { LogLine } from "#client/kernel/model.ts";
 import { describeOrigin, describePath, visibleText } from "#client/visible-text.ts";
 import type { ApprovalRecord } from "../approvals/model.ts";
 import { AppError } from "../errors.ts";
@@ -34,7 +36,10 @@ export async function answerRun(
   const stderr = cutText("stderr", record.stderr, record.truncated.stderr, cut);
   const printed = {
     calls: cutCalls(calls, cut).map(({ path, args }) => ({ path, ...(args !== undefined && { args }) })),
-    logs: [...linesOf(stdout, "info", cut), ...linesOf(stderr, "error", cut)],
+    logs: [
+      ...linesOf(record.slices.stdout, stdout.length, "info", cut),
+      ...linesOf(record.slices.stderr, stderr.length, "error", cut),
+    ],
   };
   return answerOutcome({ record, cut, ...rest }, before, printed);
 }
@@ -125,11 +130,25 @@ function cutText(name: string, text: string, wasTruncated: boolean, cut: string[
   return text.slice(0, MAX_STREAM_CHARACTERS).toWellFormed();
 }
 
-function linesOf(text: string, level: "info" | "error", cut: string[]) {
-  const lines = text.split("\n");
-  if (lines.at(-1) === "") lines.pop();
-  if (lines.length > MAX_LOG_LINES) cut.push(`${MAX_LOG_LINES} of ${lines.length} ${level} lines are shown`);
-  return lines.slice(0, MAX_LOG_LINES).map((message) => ({ level, message }));
+/** `maxCharacters`: of the whole stream. `usual`: the level that the stream stands for. */
+function linesOf(
+  slices: readonly LevelSlice[],
+  maxCharacters: number,
+  usual: "info" | "error",
+  cut: string[],
+): LogLine[] {
+  let left = maxCharacters;
+  const lines = slices.flatMap(({ text, level = usual }) => {
+    const shown = text.slice(0, left).toWellFormed();
+    left -= shown.length;
+    const messages = shown.split("\n");
+    if (messages.at(-1) === "") messages.pop();
+    return messages.map((message) => ({ level, message }));
+  });
+  if (lines.length <= MAX_LOG_LINES) return lines;
+  const name = usual === "info" ? "stdout" : "stderr";
+  cut.push(`${MAX_LOG_LINES} of ${lines.length} lines of ${name} are shown`);
+  return lines.slice(0, MAX_LOG_LINES);
 }
 
 function cutCalls(calls: readonly CallTrailEntry[], cut: string[]) {

@@ -3,6 +3,7 @@
  * api/mcp-ports.ts fills them. Refusals are AppErrors.
  */
 import type { z } from "zod";
+import type { LevelSlice } from "#api/processes/live/results.ts";
 import type { ProcessRecord, toolCallSchema } from "#api/processes/model/schemas.ts";
 import type { ProcessState } from "#api/processes/model/states.ts";
 import type { PackageSummary } from "#sdk";
@@ -34,6 +35,9 @@ export interface Script {
   name?: string | undefined;
 }
 
+/** `slices`: its two streams by the level of their lines. */
+export type PrintedRecord = ProcessRecord & { slices: Record<"stdout" | "stderr", LevelSlice[]> };
+
 export interface ProcessesPort {
   /** Stores and queues it. Throws what `POST /processes` answers. */
   submit(script: Script, context: RequestContext): Promise<number>;
@@ -45,7 +49,7 @@ export interface ProcessesPort {
     waitMs: number,
     context: RequestContext,
   ): Promise<{ state: ProcessState; approvals: readonly string[] }>;
-  read(id: number, context: RequestContext): Promise<ProcessRecord>;
+  read(id: number, context: RequestContext): Promise<PrintedRecord>;
   readCalls(id: number, context: RequestContext): Promise<CallTrailEntry[]>;
   /** A file that the last run left. `bytes`: null where it has more than `maxBytes`. Throws not_found, process_not_idle, storage_unavailable. */
   readArtifact(

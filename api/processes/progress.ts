@@ -75,7 +75,7 @@ function takeBatch(runs: LiveRun[]): Due[] {
 function findNew(live: LiveRun): Due | null {
   const { id, claim, progress, results, packages } = live;
   const before = progress ?? NOTHING;
-  const { stdout, stderr, truncated, outputs } = results.read();
+  const { stdout, stderr, levels, truncated, outputs } = results.read();
   const { all, ended } = live.calls;
   const after = {
     parts: before.parts + 1,
@@ -95,6 +95,7 @@ function findNew(live: LiveRun): Due | null {
     part: before.parts,
     stdout: stdout.subarray(before.stdout),
     stderr: stderr.subarray(before.stderr),
+    levels,
     truncated,
     output: results.membersSince(before.outputs),
     outputs,

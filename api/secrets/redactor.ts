@@ -2,7 +2,7 @@
  * Keeps known secret values out of what leaves the server: replaces each of 8 characters or more, in every form it turns
  * up in, by `[secret]`. Costs nothing while no secret is known.
  */
-import { isRawInteger, parseExactJson } from "#sdk";
+import { isRawInteger, type PrintLevel, parseExactJson } from "#sdk";
 import { collectValues, listForms } from "./redaction/forms.ts";
 import { createMatcher, type Matcher } from "./redaction/matcher.ts";
 import {
@@ -10,10 +10,12 @@ import {
   type Held,
   holdsAny,
   MARKER,
+  movePosition,
   nothingHeld,
+  type Part,
   releaseCut,
-  releaseHeld,
   replaceAll,
+  replaceFound,
   replaceInCut,
   replaceInPiece,
 } from "./redaction/replace.ts";
@@ -21,11 +23,18 @@ import {
 /** A stream whose secrets may be split over its chunks. */
 export interface ByteStreamRedactor {
   /** What can be passed on: whole lines. Everything at once while no secret is known. */
-  push(chunk: Buffer): Buffer;
+  push(chunk: Buffer, level?: PrintLevel): Buffer;
   /** What was held back. */
   end(): Buffer;
   /** As `end`, when more was written than came here: without an end that may be the first part of a secret. */
   cut(): Buffer;
+  /** Where the level changes in the bytes that were passed on last: most streams have none. */
+  readonly levels: readonly LevelChange[];
+}
+
+interface LevelChange {
+  at: number;
+  level: PrintLevel | undefined;
 }
 
 export interface Redactor {
@@ -54,6 +63,7 @@ export interface Redactor {
 }
 
 const MAX_RETIRED_VALUES = 32;
+const NOTHING = Buffer.alloc(0);
 const NON_ASCII = /[^\0-\x7f]/;
 
 interface OwnerValues {
@@ -135,10 +145,39 @@ export function createRedactor(): Redactor {
       /** Null: nothing that came was looked at. */
       let held: Held | null = null;
       let lastMatcher: Matcher | null = null;
+      let lastLevel: PrintLevel | undefined;
+      /** Level changes in what is held and what follows, by their position before anything is replaced. */
+      let changes: LevelChange[] = [];
+      let levels: LevelChange[] = [];
+      /** Returns the part without secrets. */
+      function pass(part: Part | null): Buffer {
+        passLevels(part, part?.text.length ?? 0);
+        return part === null ? NOTHING : Buffer.from(replaceFound(part), "latin1");
+      }
+      function passLevels(part: Part | null, length: number): void {
+        if (levels.length > 0) levels = [];
+        if (changes.length === 0) return;
+        const later: LevelChange[] = [];
+        for (const { at, level } of changes) {
+          if (at >= length) later.push({ at: at - length, level });
+          else levels.push({ at: part === null ? at : movePosition(part, at), level });
+        }
+        changes = later;
+      }
       return {
-        push(chunk) {
+        get levels() {
+          return levels;
+        },
+        push(chunk, level) {
+          if (level !== lastLevel) {
+            lastLevel = level;
+            changes.push({ at: held?.text.length ?? 0, level });
+          }
           const matcher = known()?.bytes ?? null;
-          if (matcher === null && held === null) return chunk;
+          if (matcher === null && held === null) {
+            passLevels(null, chunk.length);
+            return chunk;
+          }
           let piece = chunk.toString("latin1");
           if (held !== null && matcher !== lastMatcher) {
             // The state belongs to an automaton that is gone: what is held is read once more.
@@ -149,23 +188,23 @@ export function createRedactor(): Redactor {
           lastMatcher = matcher;
           held ??= nothingHeld();
           if (matcher === null) {
-            const passed = releaseHeld({ ...held, text: piece });
+            const passed = { ...held, text: piece };
             held = null;
-            return Buffer.from(passed, "latin1");
+            return pass(passed);
           }
           const outcome = replaceInPiece(matcher, held, piece);
           held = outcome.held;
-          return Buffer.from(outcome.passed, "latin1");
+          return pass(outcome.passed);
         },
         end() {
-          const rest = held === null ? "" : releaseHeld(held);
+          const rest = held;
           held = null;
-          return Buffer.from(rest, "latin1");
+          return pass(rest);
         },
         cut() {
-          const rest = held === null || lastMatcher === null ? "" : releaseCut(lastMatcher, held);
+          const rest = held === null || lastMatcher === null ? null : releaseCut(lastMatcher, held);
           held = null;
-          return Buffer.from(rest, "latin1");
+          return pass(rest);
         },
       };
     },

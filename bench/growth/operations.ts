@@ -66,6 +66,7 @@ function finish(pool: Pool, { id, claim }: { id: number; claim: string | null })
     usage: { queuedMs: 1, startMs: 12, wallMs: 250, cpuMs: 40, peakMemoryBytes: 41_943_040, toolCalls: 0 },
     stdout: Buffer.from("a line that a script has printed\n"),
     stderr: Buffer.alloc(0),
+    levels: null,
     truncated: { stdout: false, stderr: false },
     output: "{}",
     outputs: 0,

@@ -26,6 +26,7 @@ export async function finish(db: Db, id: number, claim: string): Promise<void> {
     usage: { queuedMs: 1, startMs: 12, wallMs: 250, cpuMs: 40, peakMemoryBytes: 41_943_040, toolCalls: 0 },
     stdout: Buffer.alloc(0),
     stderr: Buffer.alloc(0),
+    levels: null,
     truncated: { stdout: false, stderr: false },
     output: "{}",
     outputs: 0,

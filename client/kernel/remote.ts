@@ -112,10 +112,10 @@ function take(run: FollowedRun, event: ProcessEvent): void {
   const { onStdout, onStderr, onOutput } = run.listeners;
   run.lastEventId = event.id;
   if (event.event === "stdout") {
-    run.logs.add("info", event.data.text);
+    run.logs.add(event.data.level ?? "info", event.data.text);
     onStdout?.(event.data.text);
   } else if (event.event === "stderr") {
-    run.logs.add("error", event.data.text);
+    run.logs.add(event.data.level ?? "error", event.data.text);
     onStderr?.(event.data.text);
   } else if (event.event === "output") onOutput?.(event.data);
 }

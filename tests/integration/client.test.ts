@@ -21,12 +21,11 @@ const ENVIRONMENTS: BuiltinModule[] = [
     type: "environment",
     load: () => import("#modules/typescript-process/index.ts"),
   },
+  { id: "typescript-ivm", type: "environment", load: () => import("#modules/typescript-ivm/index.ts") },
 ];
 
-let server: ToolsServer;
-let client: CyrnelClient;
-beforeAll(async () => {
-  server = await startToolsServer({
+function startServer(environments: readonly BuiltinModule[]): Promise<ToolsServer> {
+  return startToolsServer({
     environment: {
       CYRNEL_API_KEY: KEY,
       CYRNEL_SECRETS_KEY: SECRETS_KEY,
@@ -34,8 +33,14 @@ beforeAll(async () => {
       CYRNEL_DEFAULT_POLICY: "ask-destructive",
       CYRNEL_ALLOW_SELF_APPROVAL: "true",
     },
-    environments: ENVIRONMENTS,
+    environments,
   });
+}
+
+let server: ToolsServer;
+let client: CyrnelClient;
+beforeAll(async () => {
+  server = await startServer(ENVIRONMENTS.slice(0, 1));
   await server.addService("shop", {
     list: { description: "What is in stock.", invoke: () => ["tea"] },
     remove: { destructive: true, invoke: ({ parameters }) => ({ removed: parameters.name }) },
@@ -146,6 +151,29 @@ describe("run", () => {
     });
     await using runtime = createRuntime({ url: server.url, key: KEY });
     expect(await runtime.execute("return cyrnel.input", { input: [1] })).toMatchObject({ value: [1] });
+  });
+
+  test.each(ENVIRONMENTS)("tells debug, info, warn and error apart in $id", async (environment) => {
+    const other = environment === ENVIRONMENTS[0] ? null : await startServer([environment]);
+    try {
+      await using runtime = createRuntime({ url: (other ?? server).url, key: KEY });
+      const params = { path: { id: environment.id } };
+      unwrap(await runtime.client.POST("/modules/{id}/enabled", { params, body: { enabled: true } }));
+      let printed = "";
+      const { logs } = await runtime.execute(
+        'console.debug("a"); console.info("b"); console.log("c\\nd"); console.debug("e"); console.warn("f\\ng"); console.error("h"); console.group(); console.debug("i");',
+        { onStdout: (text) => (printed += text), onStderr: (text) => (printed += text) },
+      );
+      const onStdout = ["debug a", "info b", "info c", "info d", "debug e", "debug   i"];
+      const onStderr = ["warn f", "warn g", "error h"];
+      const lines = logs.map(({ level, message }) => `${level} ${message}`);
+      const isError = (line: string) => /^(warn|error)/.test(line);
+      expect(lines.filter((line) => !isError(line))).toEqual(onStdout);
+      expect(lines.filter(isError)).toEqual(onStderr);
+      expect(printed.split("\n").sort()).toEqual(["", "  i", ..."abcdefgh"]);
+    } finally {
+      await other?.close();
+    }
   });
 
   test("that is aborted kills the process", async () => {

@@ -75,6 +75,7 @@ async function finish(id: number, artifacts: ArtifactSource[]): Promise<void> {
     usage: { queuedMs: 0, startMs: 0, wallMs: 0, cpuMs: 0, peakMemoryBytes: 0, toolCalls: 0 },
     stdout: empty,
     stderr: empty,
+    levels: null,
     truncated: { stdout: false, stderr: false },
     output: "{}",
     outputs: 0,

@@ -100,6 +100,9 @@ test("an agent searches, reads, runs a script and reads its result", async () =>
       const { orders } = await tools.shop.list_orders({ page: 1 });
       console.log("found", orders.length);
       console.error("careful");
+      console.debug("all:\\n", orders.join());
+      console.warn("few");
+      console.info("done");
       cyrnel.output({ first: orders[0] });
       return { orders: orders.length };`,
     ref: "the agent's",
@@ -117,7 +120,11 @@ test("an agent searches, reads, runs a script and reads its result", async () =>
     calls: [{ path: "shop.list_orders", args: { page: 1 } }],
     logs: [
       { level: "info", message: "found 2" },
+      { level: "debug", message: "all:" },
+      { level: "debug", message: " apples,pears" },
+      { level: "info", message: "done" },
       { level: "error", message: "careful" },
+      { level: "warn", message: "few" },
     ],
     usage: { toolCalls: 1 },
   });
@@ -127,8 +134,8 @@ test("an agent searches, reads, runs a script and reads its result", async () =>
     state: "idle",
     value: { orders: 2 },
     output: { first: "apples" },
-    stdout: "found 2\n",
-    stderr: "careful\n",
+    stdout: "found 2\nall:\n apples,pears\ndone\n",
+    stderr: "careful\nfew\n",
     calls: [{ path: "shop.list_orders", args: { page: 1 }, status: "ok" }],
   });
   const { body } = await server.get(`/processes/${outcome.processId}`);

@@ -154,6 +154,40 @@ test("a finished process replays the same and ends; resuming from any event give
   expect(complete.status).toBe(204);
 });
 
+test("an event has one level, live, stored and resumed", async () => {
+  const id = await submit(
+    server,
+    "print a\nlevel debug b\nlevel debug c\nprint d\nlevel warn e\nwarn f\ngate levels\nlevel debug g",
+  );
+  const live = await listen(id);
+  await until("the first half is there", () => texts(live.events, "stderr").includes("f"));
+  server.environment.open("levels");
+  await live.ended;
+  const replay = await listen(id);
+  await replay.ended;
+  const printed = (events: ReceivedEvent[]) =>
+    events.flatMap(({ name, data }) =>
+      name === "stdout" || name === "stderr" ? [`${name} ${data.level} ${data.text}`] : [],
+    );
+  const whole = [
+    "stdout undefined a\n",
+    "stdout debug b\nc\n",
+    "stdout undefined d\n",
+    "stdout debug g\n",
+    "stderr warn e\n",
+    "stderr undefined f\n",
+  ];
+  expect(printed(replay.events)).toEqual(whole);
+  for (const [index, { id: eventId }] of replay.events.slice(0, -1).entries()) {
+    const resumed = await listen(id, eventId);
+    await resumed.ended;
+    expect(printed([...replay.events.slice(0, index + 1), ...resumed.events])).toEqual(whole);
+  }
+  const textOf = (level: unknown) =>
+    live.events.flatMap(({ data }) => ("text" in data && data.level === level ? [data.text] : [])).join("");
+  expect([textOf("debug"), textOf("warn")]).toEqual(["b\nc\ng\n", "e\n"]);
+});
+
 test("resuming in the middle of a run, and after a restart, misses and repeats nothing", async () => {
   const id = await submit(server, SCRIPT.replace("GATE", "resume"));
   const first = await listen(id);

@@ -55,7 +55,7 @@ test("streams, output, calls and usage of an interrupted run; an ended one leave
   const odd = JSON.stringify({ "\0 \ud800": 1, plain: "a" });
   const id = await submit(
     first,
-    `print one\nwarn odd\noutput ${odd}\ncall s t {}\ngate next\nprint two\noutput {"plain":"b"}\ncall s u {}\nhang`,
+    `print one\nlevel debug detail\nwarn odd\noutput ${odd}\ncall s t {}\ngate next\nprint two\nlevel debug more\noutput {"plain":"b"}\ncall s u {}\nhang`,
   );
   const killed = await submit(first, "print three\ndeaf\nhang");
   await stored(id, "one");
@@ -76,7 +76,14 @@ test("streams, output, calls and usage of an interrupted run; an ended one leave
     output: shown.output,
     usage: { toolCalls: 2 },
   });
-  expect(record.stdout).toMatch(/^one\n.*two\n/s);
+  expect(record.stdout).toMatch(/^one\ndetail\n.*two\nmore\n/s);
+  const [{ levels } = {}] = await database.pool<{ levels?: Record<string, [number, number, string][]> }[]>`
+    select levels from process_results where process_id = ${id}`;
+  const leveled = levels?.stdout?.map(([from, to, level]) => [level, record.stdout.slice(from, to)]);
+  expect(leveled).toEqual([
+    ["debug", "detail\n"],
+    ["debug", "more\n"],
+  ]);
   expect(record.usage.wallMs).toBeGreaterThan(0);
   const { body } = await send<{ calls: { toolId: string; status: string }[] }>(
     second,

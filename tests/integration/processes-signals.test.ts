@@ -340,6 +340,7 @@ describe("changes of state in the database", () => {
     usage: { queuedMs: 0, startMs: 0, wallMs: 0, cpuMs: 0, peakMemoryBytes: 0, toolCalls: 0 },
     stdout: Buffer.alloc(0),
     stderr: Buffer.alloc(0),
+    levels: null,
     truncated: { stdout: false, stderr: false },
     output: "{}",
     outputs: 0,

@@ -52,7 +52,7 @@ const REPORT = {
  * Can pause as the contract says: what it has asked of the host is the whole of its checkpoint, because nothing else of
  * its language depends on time or chance (but `call-attempt`, which passes how often the process was executed).
  *
- * Commands: `print <text>`, `warn <text>`, `hex <stdout|stderr> <hex>`, `flood <stdout|stderr> <bytes>`, `output <json>`,
+ * Commands: `print <text>`, `warn <text>`, `level <debug|warn> <text>` (a line, on the stream of that level), `hex <stdout|stderr> <hex>`, `flood <stdout|stderr> <bytes>`, `output <json>`,
  * `return <json>`, `usage <json>`, `state <queued|running>`, `call <service> <tool> <json>`, `discover`, `look-up <service> <tool>` (all lookups there are), `ask`,
  * `must-call` (fails the script when it fails), `together <json: [service, tool, parameters][]>`, `busy <gate>` (cannot be paused meanwhile),
  * `gate <name>` (until `open(name)`), `sleep <ms>`, `hang`, `deaf` (ignores kill from here), `deep <levels>`,
@@ -250,6 +250,12 @@ export class ScriptedEnvironment implements EnvironmentModule {
       case "warn":
         emit("stderr", Buffer.from(`${rest}\n`));
         return undefined;
+      case "level": {
+        const line = Buffer.from(`${words.slice(1).join(" ")}\n`);
+        if (first === "debug") bindings.emitStdout(eid, line, "debug");
+        else bindings.emitStderr(eid, line, "warn");
+        return undefined;
+      }
       case "hex":
         emit(first, Buffer.from(second, "hex"));
         return undefined;

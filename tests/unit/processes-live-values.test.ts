@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { CallLog, MAX_PREVIEW_BYTES, MAX_TRAIL_PREVIEW_BYTES } from "#api/processes/live/calls.ts";
 import { OutputMerge, toJsonText } from "#api/processes/live/output.ts";
-import { StreamCapture, sliceUtf8 } from "#api/processes/live/results.ts";
+import { StreamCapture, sliceLevel, sliceUtf8 } from "#api/processes/live/results.ts";
 import { createRedactor } from "#api/secrets/redactor.ts";
 
 const NO_SECRETS = createRedactor();
@@ -34,6 +34,37 @@ describe("a captured stream", () => {
     expect(capture.text()).toBe("a\ufffdb");
     capture.end();
     expect(capture.text()).toBe("a\ufffdb\ufffd");
+  });
+
+  test("remembers which bytes have another level, merged, for so many ranges, and not of the notice", () => {
+    const capture = new StreamCapture("stdout", 20_000);
+    const print = (text: string, level?: "debug") => {
+      capture.level = level;
+      capture.write(Buffer.from(text));
+    };
+    for (const [text, level] of [["é\n"], ["a\n", "debug"], ["b\n", "debug"], ["c\n"]] as const)
+      print(text, level);
+    expect(capture.levels).toEqual([[3, 7, "debug"]]);
+    const slices: unknown[] = [];
+    for (let at = 0; ; ) {
+      const slice = sliceLevel(capture.bytes(), capture.levels, at, 3);
+      if (slice === null) break;
+      slices.push([slice.level, slice.text]);
+      at = slice.end;
+    }
+    expect(slices).toEqual([
+      [undefined, "é\n"],
+      ["debug", "a\nb"],
+      ["debug", "\n"],
+      [undefined, "c\n"],
+    ]);
+    for (let n = 0; n < 2000; n += 1) print("x\n", n % 2 === 0 ? "debug" : undefined);
+    expect(capture.levels).toHaveLength(1000);
+    const full = new StreamCapture("stdout", 4);
+    full.level = "debug";
+    full.write(Buffer.from("12345"));
+    expect(full.levels).toEqual([[0, 4, "debug"]]);
+    expect(full.truncated).toBe(true);
   });
 
   test("keeps at most its cap, whole characters, and says so once", () => {

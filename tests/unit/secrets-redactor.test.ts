@@ -214,6 +214,44 @@ test("a secret that becomes known while a stream runs is found in what is still 
   expect(Buffer.concat([out.push(Buffer.from("second-secret")), out.end()]).toString()).toBe("firs[secret]");
 });
 
+test("what was printed with a level keeps it, whatever is held back and replaced around it", () => {
+  const known = "abc\ndefgh";
+  const text = fc.array(fc.constantFrom("x", "\n", "abc", "!", known, "\ndefgh"), { maxLength: 4 });
+  const level = fc.constantFrom("debug" as const, undefined);
+  fc.assert(
+    fc.property(fc.array(fc.tuple(text, level), { maxLength: 12 }), fc.boolean(), (writes, isKnown) => {
+      const redactor = isKnown ? redactorOf(known) : createRedactor();
+      const out = redactor.createByteStream();
+      const raw = writes.map(([parts]) => parts.join("")).join("");
+      const rawLevels = writes.flatMap(([parts, of]) => Array.from(parts.join(""), () => of ?? "info"));
+      let passed = "";
+      const passedLevels: string[] = [];
+      let now = "info";
+      const take = (bytes: Buffer) => {
+        passed += bytes;
+        for (const at of [...bytes.keys(), bytes.length]) {
+          for (const change of out.levels) if (change.at === at) now = change.level ?? "info";
+          if (at < bytes.length) passedLevels.push(now);
+        }
+      };
+      for (const [parts, of] of writes) take(out.push(Buffer.from(parts.join("")), of));
+      take(out.end());
+      const without = (whole: string, levels: string[], found: string) =>
+        [...Array(whole.length).keys()]
+          .filter((index) => !inAny(whole, found, index))
+          .map((index) => `${whole[index]} ${levels[index]}`);
+      const found = isKnown ? known : "no such text";
+      expect(without(passed, passedLevels, "[secret]")).toEqual(without(raw, rawLevels, found));
+    }),
+    { numRuns: 500 },
+  );
+});
+
+function inAny(text: string, part: string, index: number): boolean {
+  const from = text.lastIndexOf(part, index);
+  return from !== -1 && index < from + part.length;
+}
+
 const piece = fc.constantFrom("a", "b", "c", "ab", "abc", "aaaaaaaa", "ö", "\u{1f511}");
 const secret = fc.array(piece, { minLength: 8, maxLength: 12 }).map((parts) => parts.join(""));
 

@@ -12,6 +12,7 @@ import type {
   FoundPackage,
   PackageCode,
   PackageRequest,
+  PrintLevel,
   SavedAnswer,
   SaveTurn,
   ToolRequest,
@@ -43,8 +44,8 @@ export function createBindings(options: BindingsOptions): EnvironmentBindings {
     invokeTool: (input) => invokeTool(options, input),
     setState: (eid, state) => registry.get(eid)?.setState(state),
     setError: (eid, error) => registry.get(eid)?.setError(error),
-    emitStdout: (eid, data) => registry.get(eid)?.write("stdout", toBytes(data)),
-    emitStderr: (eid, data) => registry.get(eid)?.write("stderr", toBytes(data)),
+    emitStdout: (eid, data, level) => registry.get(eid)?.write("stdout", toBytes(data), toLevel(level)),
+    emitStderr: (eid, data, level) => registry.get(eid)?.write("stderr", toBytes(data), toLevel(level)),
     emitOutput: (eid, data) => registry.get(eid)?.emitOutput(toObject(data)),
     setResult: (eid, value) => registry.get(eid)?.setResult(value),
     setUsage: (eid, usage) => registry.get(eid)?.setUsage(usage),
@@ -295,6 +296,11 @@ function toBytes(data: unknown): Buffer {
   if (data instanceof Uint8Array) return Buffer.from(data.buffer, data.byteOffset, data.byteLength);
   if (typeof data === "string") return Buffer.from(data);
   throw new TypeError("emitStdout and emitStderr take a Buffer.");
+}
+
+function toLevel(level: unknown): PrintLevel | undefined {
+  if (level === undefined || level === "debug" || level === "warn") return level;
+  throw new TypeError('The level of emitStdout and emitStderr is "debug", "warn" or undefined.');
 }
 
 function toObject(data: unknown): Record<string, unknown> {

@@ -2,7 +2,8 @@
 
 import { StringDecoder } from "node:string_decoder";
 import type { ByteStreamRedactor, Redactor } from "#api/secrets/redactor.ts";
-import type { RunLimits } from "../model/records.ts";
+import type { PrintLevel } from "#sdk";
+import type { LevelRange, RunLimits, StreamLevels } from "../model/records.ts";
 import { OutputMerge, toCleanJsonText } from "./output.ts";
 
 export class RunResults {
@@ -80,29 +81,44 @@ export class RunStreams {
   }
 
   /** Whether any of it was taken. */
-  write(stream: StreamName, data: Buffer): boolean {
+  write(stream: StreamName, data: Buffer, level?: PrintLevel): boolean {
     if (this[stream].truncated) return false;
-    this[stream].write(this.#redactors[stream].push(data));
+    this.#keep(stream, this.#redactors[stream].push(data, level));
     // Counted as it came: what an environment drops is not made good by secrets that took less room afterwards.
     this.#received[stream] += data.length;
     if (this.#received[stream] > this.#maxBytes[stream]) {
-      this[stream].write(this.#redactors[stream].cut());
+      this.#keep(stream, this.#redactors[stream].cut());
       this[stream].truncate();
     }
     return true;
   }
 
+  #keep(stream: StreamName, bytes: Buffer): void {
+    const capture = this[stream];
+    let from = 0;
+    for (const { at, level } of this.#redactors[stream].levels) {
+      capture.write(bytes.subarray(from, at));
+      capture.level = level;
+      from = at;
+    }
+    capture.write(from === 0 ? bytes : bytes.subarray(from));
+  }
+
   /** Nothing follows. */
   end(): void {
     for (const stream of ["stdout", "stderr"] as const) {
-      this[stream].write(this.#redactors[stream].end());
+      this.#keep(stream, this.#redactors[stream].end());
       this[stream].end();
     }
   }
 
   /** All that is kept, and of which stream something is missing. */
   read() {
+    const { stdout, stderr } = this;
+    const isPlain = stdout.levels.length === 0 && stderr.levels.length === 0;
+    const levels: StreamLevels | null = isPlain ? null : { stdout: stdout.levels, stderr: stderr.levels };
     return {
+      levels,
       stdout: this.stdout.bytes(),
       stderr: this.stderr.bytes(),
       truncated: { stdout: this.stdout.truncated, stderr: this.stderr.truncated },
@@ -111,6 +127,8 @@ export class RunStreams {
 }
 
 const FIRST_CAPACITY_BYTES = 1024;
+/** Ranges kept of one stream. Lines beyond them have the level that the stream stands for. */
+const MAX_LEVEL_RANGES = 1000;
 
 export interface StreamSlice {
   text: string;
@@ -118,11 +136,19 @@ export interface StreamSlice {
   end: number;
 }
 
+/** A slice of one level. Absent: the level that the stream stands for. */
+export interface LevelSlice extends StreamSlice {
+  level?: PrintLevel;
+}
+
 /**
  * Characters split across writes are put together; bytes that are no UTF-8 become U+FFFD. What goes beyond `maxBytes`
  * is dropped and a line that says so is put in its place, once.
  */
 export class StreamCapture {
+  /** Level of what is written from now on. */
+  level: PrintLevel | undefined;
+  readonly levels: LevelRange[] = [];
   readonly #name: string;
   readonly #maxBytes: number;
   readonly #decoder = new StringDecoder("utf8");
@@ -166,12 +192,17 @@ export class StreamCapture {
     if (text === "") return;
     const bytes = Buffer.from(text);
     const room = this.#maxBytes - this.#length;
-    if (bytes.length <= room) {
-      this.#push(bytes);
-      return;
-    }
-    this.#push(bytes.subarray(0, characterBoundary(bytes, room)));
-    this.truncate();
+    const kept = bytes.length <= room ? bytes : bytes.subarray(0, characterBoundary(bytes, room));
+    if (this.level !== undefined && kept.length > 0) this.#recordLevel(this.level, kept.length);
+    this.#push(kept);
+    if (kept.length < bytes.length) this.truncate();
+  }
+
+  #recordLevel(level: PrintLevel, length: number): void {
+    const last = this.levels.at(-1);
+    const end = this.#length + length;
+    if (last?.[1] === this.#length && last[2] === level) last[1] = end;
+    else if (this.levels.length < MAX_LEVEL_RANGES) this.levels.push([this.#length, end, level]);
   }
 
   /** Nothing more is kept, and a line says so. For what is lost before it comes here. */
@@ -201,6 +232,21 @@ export function sliceUtf8(bytes: Buffer, start: number, maxBytes: number): Strea
   if (start >= bytes.length) return null;
   const end = start + characterBoundary(bytes.subarray(start), maxBytes);
   return { text: bytes.toString("utf8", start, end), end };
+}
+
+/** As `sliceUtf8`; the slice ends where another level begins. */
+export function sliceLevel(
+  bytes: Buffer,
+  ranges: readonly LevelRange[],
+  start: number,
+  maxBytes: number,
+): LevelSlice | null {
+  const range = ranges.find(([, end]) => end > start);
+  if (range === undefined) return sliceUtf8(bytes, start, maxBytes);
+  const [from, to, level] = range;
+  if (start < from) return sliceUtf8(bytes, start, Math.min(maxBytes, from - start));
+  const slice = sliceUtf8(bytes, start, Math.min(maxBytes, to - start));
+  return slice && { ...slice, level };
 }
 
 /** The largest cut of at most `maxBytes` that splits no character. */

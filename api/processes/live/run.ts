@@ -8,7 +8,7 @@ import type { Redactor } from "#api/secrets/redactor.ts";
 import type { CallCaller } from "#api/tools/gate.ts";
 import { boundWarnings } from "#runner/host/outcome.ts";
 import { createWorkspace, type StoredFile, type Workspace } from "#runner/workspace/workspace.ts";
-import type { CallFiles, ErrorDetail, ExecutionState, PackageUse, RunWarning, Usage } from "#sdk";
+import type { CallFiles, ErrorDetail, ExecutionState, PackageUse, PrintLevel, RunWarning, Usage } from "#sdk";
 import type { FileRefusal, ProcessArtifact } from "../model/files.ts";
 import {
   type CarriedRun,
@@ -232,8 +232,8 @@ export class LiveRun {
     this.#options.onChange("state");
   }
 
-  write(stream: StreamName, data: Buffer): void {
-    if (!this.isOver && this.results.streams.write(stream, data)) this.#options.onChange("data");
+  write(stream: StreamName, data: Buffer, level?: PrintLevel): void {
+    if (!this.isOver && this.results.streams.write(stream, data, level)) this.#options.onChange("data");
   }
 
   emitOutput(data: Record<string, unknown>): void {

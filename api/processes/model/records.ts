@@ -5,6 +5,7 @@ import type {
   ExecutionExitState,
   ExecutionReason,
   PackageUse,
+  PrintLevel,
   RunWarning,
   Usage,
 } from "#sdk";
@@ -127,6 +128,7 @@ export interface RunEnding {
   usage: Usage;
   stdout: Buffer;
   stderr: Buffer;
+  levels: StreamLevels | null;
   truncated: { stdout: boolean; stderr: boolean };
   output: string;
   outputs: number;
@@ -156,7 +158,15 @@ export interface SummaryResults {
   warnings: string | null;
 }
 
+/** Bytes of a stream from the first position to before the second, which were printed with another level than most. */
+export type LevelRange = [start: number, end: number, level: PrintLevel];
+
+/** In the order of the stream. */
+export type StreamLevels = Record<"stdout" | "stderr", LevelRange[]>;
+
 export interface StoredResults extends SummaryResults {
+  /** Null: every line has the level that its stream stands for, as of most runs. */
+  levels: StreamLevels | null;
   /** JSON text of what records show of the files that the run left. Null: none. */
   artifacts: string | null;
   /** JSON text of the packages that the run has imported. Null: none. */
@@ -337,6 +347,7 @@ export interface CarriedRun {
 export interface RunSnapshot {
   stdout: Buffer;
   stderr: Buffer;
+  levels: StreamLevels | null;
   truncated: { stdout: boolean; stderr: boolean };
   output: string;
   outputs: number;
@@ -347,12 +358,12 @@ export interface RunSnapshot {
   warnings: readonly RunWarning[];
 }
 
-/** What a run has left since the part before, for when its server dies. */
+/** What a run has left since the part before, for when its server dies. `levels` are those of the whole streams so far. */
 export interface ProgressPart
   extends Claim,
     Pick<
       RunSnapshot,
-      "stdout" | "stderr" | "truncated" | "outputs" | "calls" | "usage" | "packages" | "warnings"
+      "stdout" | "stderr" | "levels" | "truncated" | "outputs" | "calls" | "usage" | "packages" | "warnings"
     > {
   /** From 0, for each claim. */
   part: number;

@@ -301,8 +301,9 @@ const endingSchema = z.object({
 /** Event name -> its data, on `GET /processes/:id/events`. */
 export const processEventSchemas = {
   state: endingSchema,
-  stdout: z.object({ text: z.string() }),
-  stderr: z.object({ text: z.string() }),
+  /** `level`: of lines that were printed with `console.debug` or `console.warn`. An event has one level. */
+  stdout: z.object({ text: z.string(), level: z.enum(["debug", "warn"]).optional() }),
+  stderr: z.object({ text: z.string(), level: z.enum(["debug", "warn"]).optional() }),
   /** Keys to merge into what the client has: shallow, later ones win. */
   output: z.record(z.string(), z.unknown()),
   call: toolCallSchema,

@@ -6,7 +6,7 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { ChangeWaiter, type ProcessFeed } from "../live/registry.ts";
-import { sliceUtf8 } from "../live/results.ts";
+import { sliceLevel } from "../live/results.ts";
 import type { LiveRun } from "../live/run.ts";
 import type { Peers } from "../model/peers.ts";
 import type { ApprovalEvent, ProcessView, TrailCall } from "../model/records.ts";
@@ -152,11 +152,12 @@ function* eventsSince(source: EventSource, position: EventPosition): Generator<s
   }
   for (const stream of ["stdout", "stderr"] as const) {
     const bytes = results[stream];
+    const ranges = results.levels?.[stream] ?? [];
     for (;;) {
-      const slice = sliceUtf8(bytes, position[stream], MAX_EVENT_TEXT_BYTES);
+      const slice = sliceLevel(bytes, ranges, position[stream], MAX_EVENT_TEXT_BYTES);
       if (!slice) break;
       position[stream] = slice.end;
-      yield formatEvent(stream, position, JSON.stringify({ text: slice.text }));
+      yield formatEvent(stream, position, JSON.stringify({ text: slice.text, level: slice.level }));
     }
   }
   if (position.outputs < results.outputs) {

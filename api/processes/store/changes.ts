@@ -216,12 +216,12 @@ export async function finishRun(db: Db, ending: RunEnding): Promise<ProcessRow |
     ), results as (
       insert into process_results (
         process_id, stdout, stderr, stdout_truncated, stderr_truncated, output, outputs, result, error_detail,
-        artifacts, packages, warnings
+        artifacts, packages, warnings, levels
       )
       select id, ${ending.stdout}, ${ending.stderr}, ${ending.truncated.stdout}, ${ending.truncated.stderr},
         ${ending.output}::text::json, ${ending.outputs}, ${ending.result}::text::json, ${errorDetail}::text::json,
         ${toJsonList(ending.artifacts)}::text::json, ${toJsonList(ending.packages)}::text::json,
-        ${toJsonList(ending.warnings)}::text::json
+        ${toJsonList(ending.warnings)}::text::json, ${ending.levels && JSON.stringify(ending.levels)}::text::json
       from finished ${ending.hasProgress ? replaceResults(db) : db``}
     )${ending.calls.length === 0 ? db`` : callsOfFinished(db, ending.calls, ending.hasProgress === true)}
     ${ending.hasProgress ? db`, parts as (delete from run_progress where process_id in (select id from finished))` : db``}
@@ -240,7 +240,8 @@ export function replaceResults(db: Db) {
   return db`on conflict (process_id) do update set stdout = excluded.stdout, stderr = excluded.stderr,
     stdout_truncated = excluded.stdout_truncated, stderr_truncated = excluded.stderr_truncated,
     output = excluded.output, outputs = excluded.outputs, result = excluded.result, error_detail = excluded.error_detail,
-    artifacts = excluded.artifacts, packages = excluded.packages, warnings = excluded.warnings`;
+    artifacts = excluded.artifacts, packages = excluded.packages, warnings = excluded.warnings,
+    levels = excluded.levels`;
 }
 
 /** The trail of a run that is left by its child. */

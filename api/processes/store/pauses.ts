@@ -228,10 +228,10 @@ export async function countPaused(db: Db, max: number): Promise<number> {
 export async function storeSnapshot(db: Db, id: number, shown: RunSnapshot): Promise<void> {
   await db`
     with parts as (delete from run_progress where process_id = ${id})
-    insert into process_results (process_id, stdout, stderr, stdout_truncated, stderr_truncated, output, outputs, packages, warnings)
+    insert into process_results (process_id, stdout, stderr, stdout_truncated, stderr_truncated, output, outputs, packages, warnings, levels)
     values (${id}, ${shown.stdout}, ${shown.stderr}, ${shown.truncated.stdout}, ${shown.truncated.stderr},
       ${shown.output}::text::json, ${shown.outputs}, ${toJsonList(shown.packages)}::text::json,
-      ${toJsonList(shown.warnings)}::text::json)
+      ${toJsonList(shown.warnings)}::text::json, ${shown.levels && JSON.stringify(shown.levels)}::text::json)
     ${replaceResults(db)}`;
   await storeCalls(db, id, shown.calls);
 }

@@ -20,6 +20,7 @@ type StoredProcess = ProcessRow & Submitted & Joined<StoredResults>;
 const NO_RESULTS: StoredResults = {
   stdout: Buffer.alloc(0),
   stderr: Buffer.alloc(0),
+  levels: null,
   stdoutTruncated: false,
   stderrTruncated: false,
   output: "{}",
@@ -45,7 +46,7 @@ export async function readProcess(db: Db, id: number): Promise<StoredProcess | n
     select ${processColumns(db)}, ${submittedColumns(db)}, r.stdout, r.stderr, r.stdout_truncated as "stdoutTruncated",
       r.stderr_truncated as "stderrTruncated", r.output::text as output, r.outputs, r.result::text as result,
       r.error_detail as "errorDetail", r.artifacts::text as artifacts,
-      r.packages::text as packages, r.warnings::text as warnings
+      r.packages::text as packages, r.warnings::text as warnings, r.levels
     from processes p left join process_results r on r.process_id = p.id
     where p.id = ${id}`;
   return row ?? null;

@@ -13,7 +13,7 @@ export function holdsAny(matcher: Matcher, text: string): boolean {
 export function replaceAll(matcher: Matcher, text: string): string {
   const found = noIntervals();
   matcher.scan(text, 0, 0, found);
-  return found.starts.length === 0 ? text : replaceFound(text, found, false);
+  return found.starts.length === 0 ? text : replaceFound({ text, found, isContinued: false });
 }
 
 /** What is written where a text was cut. */
@@ -27,18 +27,21 @@ export function replaceInCut(matcher: Matcher, text: string): string {
   const open = matcher.openCharacters(matcher.scan(whole, 0, 0, found));
   if (open >= MIN_PATTERN_CHARACTERS) addInterval(found, whole.length - open, whole.length);
   // A pattern may itself end as if it were cut.
-  return replaceAll(matcher, replaceFound(whole, found, false) + mark);
+  return replaceAll(matcher, replaceFound({ text: whole, found, isContinued: false }) + mark);
 }
 
 const MIN_LINE_CHARACTERS = 8 * 1024;
 
-/** The end of a stream so far: the line that has begun. */
-export interface Held {
+/** A part of a stream, and the secrets in it that are to be replaced. */
+export interface Part {
   text: string;
-  /** What was found in `text` already. */
   found: Intervals;
   /** The first of `found` begins with the text, and its marker is written. */
   isContinued: boolean;
+}
+
+/** The end of a stream so far: the line that has begun, with what was found in it already. */
+export interface Held extends Part {
   /** The matcher's, after the text. */
   state: number;
 }
@@ -52,7 +55,7 @@ export function nothingHeld(): Held {
  * something that has begun. To hold back only what looks like a beginning would tell a reader of the stream, character by
  * character, what a secret begins with.
  */
-export function replaceInPiece(matcher: Matcher, held: Held, piece: string): { passed: string; held: Held } {
+export function replaceInPiece(matcher: Matcher, held: Held, piece: string): { passed: Part; held: Held } {
   const text = held.text + piece;
   const { found } = held;
   const state = matcher.scan(text, held.text.length, held.state, found);
@@ -72,7 +75,7 @@ export function replaceInPiece(matcher: Matcher, held: Held, piece: string): { p
     isContinued ||= from < end || (from === 0 && held.isContinued);
   }
   return {
-    passed: replaceFound(text.slice(0, end), passable, held.isContinued),
+    passed: { text: text.slice(0, end), found: passable, isContinued: held.isContinued },
     held: { text: text.slice(end), found: rest, isContinued, state },
   };
 }
@@ -84,16 +87,11 @@ function endOfLines(text: string, longest: number): number {
   return text.length - end > maxLineCharacters ? text.length - longest : end;
 }
 
-/** What is held when nothing more comes. */
-export function releaseHeld({ text, found, isContinued }: Held): string {
-  return replaceFound(text, found, isContinued);
-}
-
 /**
  * What is held when the stream was cut off: without its last characters, which may be the first part of something. As many
  * go in any case, because a reader could tell from their number what they were.
  */
-export function releaseCut(matcher: Matcher, { text, found, isContinued }: Held): string {
+export function releaseCut(matcher: Matcher, { text, found, isContinued }: Held): Part {
   const end = Math.max(0, text.length - matcher.longest + 1);
   const kept = noIntervals();
   for (const [index, from] of found.starts.entries()) {
@@ -101,7 +99,7 @@ export function releaseCut(matcher: Matcher, { text, found, isContinued }: Held)
     kept.starts.push(from);
     kept.ends.push(Math.min(found.ends[index] as number, end));
   }
-  return replaceFound(text.slice(0, end), kept, isContinued);
+  return { text: text.slice(0, end), found: kept, isContinued };
 }
 
 /** What is held, to be looked at by another matcher: it keeps what has its marker, and forgets what else was found. */
@@ -115,7 +113,18 @@ export function forgetFound({ text, found, isContinued }: Held): { held: Held; t
   return { held, text };
 }
 
-function replaceFound(text: string, { starts, ends }: Intervals, isContinued: boolean): string {
+/** Returns where a position of the text is after `replaceFound`. One inside a secret is after its marker. */
+export function movePosition({ found: { starts, ends }, isContinued }: Part, position: number): number {
+  let moved = position;
+  for (const [index, start] of starts.entries()) {
+    if (start >= position) break;
+    const end = Math.min(ends[index] as number, position);
+    moved += (isContinued && index === 0 ? 0 : MARKER.length) - (end - start);
+  }
+  return moved;
+}
+
+export function replaceFound({ text, found: { starts, ends }, isContinued }: Part): string {
   const parts: string[] = [];
   let written = 0;
   for (const [index, start] of starts.entries()) {

@@ -7,7 +7,7 @@ import { type ApprovalsServer, type ApprovalsServerOptions, startApprovalsServer
 
 const SCRIPT = `
   const seen = { random: Math.random(), now: Date.now(), id: crypto.randomUUID() };
-  console.log(JSON.stringify(seen));
+  console.debug(JSON.stringify(seen));
   cyrnel.output({ step: 1 });
   await new Promise((resolve) => setTimeout(resolve, 20));
   const first = await tools.shop.list({ page: 1, random: seen.random });
@@ -45,6 +45,12 @@ describe.each(["typescript-process", "typescript-ivm"])("%s", (environmentId) =>
     return on;
   }
 
+  async function readLevels(id: number): Promise<unknown> {
+    const [row] = await database.pool<{ levels: unknown }[]>`
+      select levels from process_results where process_id = ${id}`;
+    return row?.levels;
+  }
+
   /** What a run must look like, whatever became of its children. */
   async function expectWhole(on: ApprovalsServer, id: number, deleted: unknown): Promise<void> {
     const record = await on.read(id, "?wait=30000");
@@ -52,6 +58,7 @@ describe.each(["typescript-process", "typescript-ivm"])("%s", (environmentId) =>
     const [line = ""] = record.stdout.split("\n");
     expect(JSON.parse(line)).toEqual(record.result.seen);
     expect(record.stdout).toBe(`${line}\nafter\n`);
+    expect(await readLevels(id)).toEqual({ stdout: [[0, line.length + 1, "debug"]], stderr: [] });
     expect(record.output).toEqual({ step: 2 });
     expect(record.result.first).toEqual({ echoed: { page: 1, random: record.result.seen.random } });
     expect(record.result).toMatchObject({ deleted, third: { echoed: { page: 3 } }, later: true });
@@ -75,6 +82,7 @@ describe.each(["typescript-process", "typescript-ivm"])("%s", (environmentId) =>
     const [approval = ""] = await on.paused(id);
     await until("the child has gone", () => isDetached(on, id));
     const before = (await on.read(id)).stdout;
+    expect(await readLevels(id)).toEqual({ stdout: [[0, before.length, "debug"]], stderr: [] });
     await on.decide(approval, "approve");
     await expectWhole(on, id, { echoed: { name: "a" } });
     expect((await on.read(id)).stdout.startsWith(before)).toBe(true);

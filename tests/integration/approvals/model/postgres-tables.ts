@@ -72,6 +72,7 @@ export function createPostgresTables(pool: Pool, vault: Vault): Tables {
         warnings: [],
         stdout: Buffer.alloc(0),
         stderr: Buffer.alloc(0),
+        levels: null,
         truncated: { stdout: false, stderr: false },
         output: "{}",
         outputs: 0,

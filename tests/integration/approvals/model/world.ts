@@ -372,6 +372,7 @@ const EMPTY = Buffer.alloc(0);
 const SNAPSHOT = {
   stdout: EMPTY,
   stderr: EMPTY,
+  levels: null,
   truncated: { stdout: false, stderr: false },
   output: "{}",
   outputs: 0,
