@@ -75,7 +75,7 @@ export interface OpenRun {
   left: Promise<unknown>;
 }
 
-/** Children that may turn out to be gone, one after another, before a run is given up. */
+/** Children that may turn out to be gone, one after another, before the host is blamed. */
 const MAX_ATTEMPTS = 3;
 const KILLED: ErrorDetail = { name: "KilledError", message: "The run was killed.", reason: "killed" };
 
@@ -223,8 +223,13 @@ export async function runExecution(
       execution.current = { run, place, start, packages: source.packages ?? [] };
       let outcome = await run.outcome;
       if (opened !== undefined) outcome = await opened.conclude(outcome);
-      if (outcome.wasNeverStarted && attempt < MAX_ATTEMPTS && !signal.aborted) continue;
+      const isLost = outcome.wasNeverStarted && !signal.aborted;
+      if (isLost && attempt < MAX_ATTEMPTS) continue;
       tellSuspicion(on, { eid }, outcome);
+      if (isLost)
+        blameHost(
+          new Error(`${attempt} children in a row ended before they had it. ${outcome.error?.message}`),
+        );
       const {
         state: exitState,
         error,

@@ -2,8 +2,11 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createProcessEnvironment } from "#modules/typescript-process/environment.ts";
+import { createPlaces } from "#runner/host/environment.ts";
+import { type Execution, type ExecutionContext, runExecution } from "#runner/host/execution.ts";
 import { RLIMIT_NOFILE } from "#runner/jail/kernel/kernel-headers.ts";
 import { openKernel } from "#runner/jail/kernel/syscalls.ts";
+import { createMonitor } from "#runner/process/monitor.ts";
 import { createTestDatabase, type TestDatabase } from "./harness/database.ts";
 import {
   expectNothingLeft,
@@ -14,6 +17,7 @@ import {
   submit,
   until,
 } from "./processes-server.ts";
+import { startReal } from "./runner/harness.ts";
 
 let database: TestDatabase;
 let server: ProcessesServer;
@@ -106,3 +110,37 @@ test.runIf(process.platform === "linux")(
   },
   60_000,
 );
+
+test("a script that none of three children got is the host's fault", async () => {
+  using monitor = createMonitor();
+  const taken: number[] = [];
+  const pool = {
+    async take() {
+      const child = await startReal();
+      taken.push(child.pid);
+      process.kill(child.pid, "SIGKILL");
+      // Long enough to be dead, too short for this process to have been told.
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 50);
+      return child;
+    },
+  };
+  const on = {
+    config: { memoryMb: 128, maxMemoryMb: 128, queueTtlMs: null, maxCalls: 10, maxConcurrentCalls: 10 },
+    bindings: { setState() {} },
+    logger: { warn() {} },
+    pool,
+    places: createPlaces(1),
+    monitor,
+  } as unknown as ExecutionContext;
+  const execution: Execution = {
+    kill: new AbortController(),
+    over: Promise.withResolvers(),
+    isFrozen: false,
+    current: null,
+  };
+  await expect(runExecution(on, { eid: 1, code: "return 1" }, execution, false)).rejects.toMatchObject({
+    code: "not_started",
+    message: expect.stringContaining("3 children in a row"),
+  });
+  expect(taken).toHaveLength(3);
+}, 60_000);
