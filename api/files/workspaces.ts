@@ -68,9 +68,11 @@ export function createWorkspaces({
     if (added > 0 && used + added > maxStoredBytes) throw storageFull(used, maxStoredBytes);
   }
 
-  async function checkRoomOf(processId: number, pending: readonly Pending[]): Promise<void> {
-    const owner = maxStoredBytes === null ? undefined : await readProcessOwner(db, processId);
+  /** The owner, who has room for what is pending. */
+  async function requireRoom(processId: number, pending: readonly Pending[]): Promise<string | undefined> {
+    const owner = await readProcessOwner(db, processId);
     if (owner !== undefined) await checkRoom(owner, pending);
+    return owner;
   }
 
   async function take(given: GivenFiles, owner: FilesOwner): Promise<ProcessFile[]> {
@@ -131,14 +133,14 @@ export function createWorkspaces({
     async storeArtifacts(artifacts, processId) {
       const gate = createGate({ maxRunning: MAX_AT_ONCE });
       const read = (artifact: ArtifactSource) => readArtifact(artifact, redactor);
-      const store = async (artifact: ArtifactSource): Promise<ProcessArtifact> => {
-        const { digest, size } = await contents.put(await read(artifact));
+      const store = async (artifact: ArtifactSource, owner?: string): Promise<ProcessArtifact> => {
+        const { digest, size } = await contents.put(await read(artifact), owner);
         return { name: artifact.name, size, sha256: digest, contentType: artifact.contentType };
       };
       try {
         const pending = artifacts.map((artifact) => ({ size: artifact.size, read: () => read(artifact) }));
-        await checkRoomOf(processId, pending);
-        const stored = await Promise.all(artifacts.map((artifact) => gate.run(() => store(artifact))));
+        const owner = await requireRoom(processId, pending);
+        const stored = await Promise.all(artifacts.map((artifact) => gate.run(() => store(artifact, owner))));
         const digests = stored.map(({ sha256 }) => sha256);
         await countLeft(db, processId, digests, maxStoredBytes);
         return stored;
@@ -148,14 +150,14 @@ export function createWorkspaces({
       }
     },
     async store(files, processId) {
-      await checkRoomOf(
+      const owner = await requireRoom(
         processId,
         files.map((file) => ({ size: file.size, read: async () => readWhole(file) })),
       );
       const gate = createGate({ maxRunning: MAX_AT_ONCE });
       const storeOne = async (file: ArtifactSource): Promise<ProcessFile> => {
         const { name, contentType } = file;
-        const { digest, size } = await contents.put(readWhole(file));
+        const { digest, size } = await contents.put(readWhole(file), owner);
         return { name, id: fileIdOf(digest), size, contentType };
       };
       return Promise.all(files.map((file) => gate.run(() => storeOne(file))));

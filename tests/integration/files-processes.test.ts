@@ -38,6 +38,8 @@ afterAll(async () => server.close());
 const sha256 = (bytes: string | Uint8Array) => createHash("sha256").update(bytes).digest("hex");
 const log = { info() {}, warn() {} };
 const contents = () => createContents({ db: server.pool, bucket: null, log });
+/** Whose connections contents were stored over. */
+const storedFor: (string | undefined)[] = [];
 const sweep = () => sweepFiles({ pool: server.pool, contents: contents(), ttlDays: 30, log }, 0);
 
 function submit(files: unknown, headers = alice) {
@@ -49,16 +51,25 @@ async function upload(bytes: string | Uint8Array, headers = alice): Promise<stri
   return (await server.request("POST", "/files", { body: bytes, headers: { ...headers, ...type } })).body.id;
 }
 
-/** Ends a run of the process as run.ts does, with these files. */
-async function finish(id: number, artifacts: ArtifactSource[]): Promise<void> {
-  const workspaces = createWorkspaces({
+function openWorkspaces() {
+  const store = contents();
+  const put: typeof store.put = (bytes, key) => {
+    storedFor.push(key);
+    return store.put(bytes, key);
+  };
+  return createWorkspaces({
     db: server.pool,
-    contents: contents(),
+    contents: { ...store, put },
     redactor,
     maxWorkspaceBytes: MAX_BYTES,
     spools: SYSTEM_SPOOLS,
     maxStoredBytes: null,
   });
+}
+
+/** Ends a run of the process as run.ts does, with these files. */
+async function finish(id: number, artifacts: ArtifactSource[]): Promise<void> {
+  const workspaces = openWorkspaces();
   const stored = await workspaces.storeArtifacts(artifacts, id);
   if ("refused" in stored) throw new Error(stored.refused);
   const claim = randomUUID();
@@ -95,6 +106,17 @@ function source(name: string, bytes: Uint8Array, contentType = "application/octe
     read: async (offset, length) => bytes.subarray(offset, offset + length),
   };
 }
+
+test("what a run leaves, and the answers it saves, are stored over the connections of its owner's share", async () => {
+  const { body } = await submit(undefined);
+  const [row] = await server.pool`select key_id as owner from processes where id = ${body.id}`;
+  const owner = row?.owner;
+  storedFor.length = 0;
+  const files = [source("a", randomBytes(10)), source("b", randomBytes(10))];
+  await finish(body.id, files);
+  await openWorkspaces().store(files, body.id);
+  expect(storedFor).toEqual([owner, owner, owner, owner]);
+});
 
 describe("files of a process", () => {
   test("are downloaded by their names, whole or in part, by the keys that see the process", async () => {
