@@ -1,6 +1,11 @@
 import { z } from "zod";
-import type { RunWarning } from "./environment.ts";
-import { type JSONSchema, type Module, type ModuleSetupContext, TOOL_ID_PATTERN } from "./module.ts";
+import {
+  type JSONSchema,
+  type Module,
+  type ModuleSetupContext,
+  type RunWarning,
+  TOOL_ID_PATTERN,
+} from "./module.ts";
 
 /** What a file of a run's workspace holds. */
 export interface FileContent {

@@ -58,3 +58,31 @@ export interface ModuleEntry<M extends Module = Module> {
   instantiate(): M | Promise<M>;
   manifest?: ModuleManifest;
 }
+
+/** Codes of the warnings that Cyrnel itself gives; modules may use their own. */
+export const WARNING_CODES = [
+  "call_not_awaited",
+  "timers_dropped",
+  "value_not_json",
+  "number_rounded",
+  "answer_odd",
+  /** Stands for the warnings beyond `MAX_WARNINGS`. */
+  "more_warnings",
+] as const;
+export type WarningCode = (typeof WARNING_CODES)[number];
+
+/** Warnings kept of one run; the rest are counted. */
+export const MAX_WARNINGS = 50;
+
+/** Something a reader of the run should know that did not fail it. Lines and columns are 1-based, in the submitted source. */
+export const runWarningSchema = z.object({
+  code: z.string().regex(/^[a-z][a-z_]{0,49}$/),
+  message: z.string().max(2000),
+  line: z.int().positive().optional(),
+  column: z.int().positive().optional(),
+  /** Names the source file of `line`; absent for the submitted script itself. */
+  file: z.string().max(255).optional(),
+  /** Place inside a value, such as `result.items[3]`. */
+  path: z.string().max(1000).optional(),
+});
+export type RunWarning = z.infer<typeof runWarningSchema>;

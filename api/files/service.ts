@@ -7,7 +7,8 @@ import type { Db } from "#api/db/pool.ts";
 import type { Caller } from "#api/http/auth.ts";
 import type { FileRefusal } from "#api/processes/model/files.ts";
 import { AppError } from "../errors.ts";
-import type { ContentStore, OpenContent } from "./contents/contents.ts";
+import type { OpenContent } from "./contents/checked.ts";
+import type { ContentStore } from "./contents/contents.ts";
 import {
   type Artifact,
   type Digest,

@@ -21,7 +21,8 @@ import type { Spools } from "#runner/workspace/spool.ts";
 import { readWhole } from "#runner/workspace/workspace.ts";
 import { AppError } from "../errors.ts";
 import { readArtifact } from "./artifacts.ts";
-import type { ContentStore, OpenContent } from "./contents/contents.ts";
+import type { OpenContent } from "./contents/checked.ts";
+import type { ContentStore } from "./contents/contents.ts";
 import { type Digest, digestOf, fileIdOf, fileIdSchema } from "./model.ts";
 import { countLeft, findCounted, readProcessOwner, readStoredBytes, useFiles } from "./store.ts";
 

@@ -3,7 +3,16 @@ import { createHash } from "node:crypto";
 import { AppError } from "../../errors.ts";
 import type { Digest } from "../model.ts";
 import { type BlobStore, CHUNK_BYTES } from "./blobs.ts";
-import type { OpenContent } from "./contents.ts";
+
+/**
+ * A content that is there. Reading rejects when its bytes are not, or are others than were stored: what is read from its
+ * beginning to its end, at once or piece by piece, is compared with its digest before the last of it is handed over.
+ */
+export interface OpenContent {
+  size: number;
+  read(offset: number, length: number): Promise<Buffer>;
+  stream(offset: number, length: number): AsyncIterable<Buffer>;
+}
 
 /**
  * The last bytes are handed over only where all of them have the digest. A part of a content of more than a chunk is compared when

@@ -9,7 +9,7 @@ import { AppError } from "../../errors.ts";
 import type { Digest } from "../model.ts";
 import { type BlobStore, CHUNK_BYTES } from "./blobs.ts";
 import type { Bucket } from "./bucket.ts";
-import { openChecked } from "./checked.ts";
+import { type OpenContent, openChecked } from "./checked.ts";
 import { createChunkStore } from "./chunks.ts";
 import {
   deleteBlobs,
@@ -32,16 +32,6 @@ const MEASURED_MS = 60_000;
 export interface StoredContent {
   digest: Digest;
   size: number;
-}
-
-/**
- * A content that is there. Reading rejects when its bytes are not, or are others than were stored: what is read from its
- * beginning to its end, at once or piece by piece, is compared with its digest before the last of it is handed over.
- */
-export interface OpenContent {
-  size: number;
-  read(offset: number, length: number): Promise<Buffer>;
-  stream(offset: number, length: number): AsyncIterable<Buffer>;
 }
 
 /** `key`: whose share of the store's connections is used. */

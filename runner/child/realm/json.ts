@@ -4,7 +4,7 @@
  * code of the script; they can spoil the value, never the text. Also measures and cuts text.
  */
 
-import { createWalk, encode } from "./json/walk.ts";
+import { createWalk, encode, type JsonLimits } from "./json/walk.ts";
 import {
   ArrayIsArray,
   ArrayPrototype,
@@ -15,20 +15,6 @@ import {
   ObjectPrototype,
   slice,
 } from "./primordials.ts";
-
-export interface JsonLimits {
-  /** How the value is called in errors, e.g. `result`. */
-  name: string;
-  maxDepth: number;
-  maxBytes: number;
-  /**
-   * Gets the path of a value that becomes null because JSON has none like it (`NaN`, an `undefined` item); a bigint beyond the
-   * safe range becomes a string of digits, unless `keepsIntegers`. Without it, the first is an error and the second an exact
-   * integer: parameters.
-   */
-  onNull?: (path: string, found: string) => void;
-  keepsIntegers?: true;
-}
 
 /** `text` is undefined when the value is, or when it is larger than `maxBytes`: then `bytes` tells how large. */
 export interface EncodedJson {

@@ -3,7 +3,6 @@
  * JSON cannot hold is an error that names its place and says what to write instead. Runs code of the script.
  */
 
-import type { JsonLimits } from "../json.ts";
 import {
   ArrayIsArray,
   BooleanPrototype,
@@ -43,6 +42,20 @@ const MAX_MEASURED_CHARS = 256 * 1024 * 1024;
 const MAX_SAFE = 9_007_199_254_740_991n;
 /** Longer ones are refused: readers of JSON, and Postgres, have limits on digits. */
 const MAX_DIGITS = 1000;
+
+export interface JsonLimits {
+  /** How the value is called in errors, e.g. `result`. */
+  name: string;
+  maxDepth: number;
+  maxBytes: number;
+  /**
+   * Gets the path of a value that becomes null because JSON has none like it (`NaN`, an `undefined` item); a bigint beyond the
+   * safe range becomes a string of digits, unless `keepsIntegers`. Without it, the first is an error and the second an exact
+   * integer: parameters.
+   */
+  onNull?: (path: string, found: string) => void;
+  keepsIntegers?: true;
+}
 
 export interface Walk {
   limits: JsonLimits;
