@@ -67,6 +67,8 @@ interface Zygote {
   child: Child;
   readySince: number;
   forks: number;
+  /** Why it has ended, once it has. */
+  readonly end: string;
   fork(program: Program): Promise<StartedProcess>;
 }
 
@@ -85,7 +87,7 @@ export function keepZygotes(options: ZygoteOptions): Zygotes {
     try {
       const zygote = await openZygote(launch, startZygote, closing.signal);
       present = zygote;
-      void zygote.child.exited.then(() => fail(zygote, new Error("the zygote has ended")));
+      void zygote.child.exited.then(() => fail(zygote, new Error(zygote.end)));
       return zygote;
     } catch (error) {
       bootMeanwhile(error as Error);
@@ -230,6 +232,8 @@ export function keepZygoteClasses(
   };
 }
 
+const ENDED = "the zygote has ended";
+
 function isWornOut({ forks, readySince }: Zygote): boolean {
   return forks >= MAX_FORKS || performance.now() - readySince > MAX_AGE_MS;
 }
@@ -248,7 +252,9 @@ async function openZygote(
   const zygote = await started.promise;
   /** In the order in which they were asked for. */
   const awaited: PromiseWithResolvers<number>[] = [];
+  let end: string | null = null;
   const fail = (message: string) => {
+    end ??= message;
     for (const answer of awaited.splice(0)) answer.reject(new Error(message));
     child.kill();
   };
@@ -261,7 +267,7 @@ async function openZygote(
       else if (answer.method === "forked") waiting.resolve(answer.params.pid);
       else waiting.reject(new Error(answer.params.reason));
     },
-    closed: () => fail("the zygote has ended"),
+    closed: () => fail(ENDED),
   });
 
   function readPid(): Promise<number> {
@@ -275,6 +281,9 @@ async function openZygote(
     child,
     readySince: performance.now(),
     forks: 0,
+    get end() {
+      return end ?? ENDED;
+    },
     fork: ({ group = null }) => zygote.fork(group, readPid),
   };
 }

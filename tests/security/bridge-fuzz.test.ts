@@ -4,7 +4,9 @@
  */
 import { describe, expect, test } from "vitest";
 import { createMonitor } from "#runner/process/monitor.ts";
+import { checkMessage } from "#runner/wire/check-message.ts";
 import { encodeFrameText, parseFrame } from "#runner/wire/frames.ts";
+import { DEFAULT_SESSION_LIMITS } from "#runner/wire/protocol.ts";
 import { runCampaign } from "./bridge-fuzz/campaign.ts";
 import { createConversation, cutIntoChunks } from "./bridge-fuzz/conversation.ts";
 import { playAsProcess } from "./bridge-fuzz/hostile-runs.ts";
@@ -33,6 +35,7 @@ describe("the host's side of the bridge", () => {
       "end ok",
       "end output_limit",
       "end script_error",
+      "end unhandled_rejection",
       "violation output_limit",
       "violation sandbox_violation",
     ]);
@@ -70,6 +73,16 @@ describe("the host's side of the bridge", () => {
       }
     }
   });
+});
+
+test("a large integer is no object of parameters, as its digits are to the host", () => {
+  const check = (parameters: string) => {
+    const params = `{"serviceId":"s","toolId":"t","parameters":${parameters}}`;
+    const frame = encodeFrameText(`{"jsonrpc":"2.0","id":1,"method":"invoke","params":${params}}`);
+    return checkMessage(parseFrame(frame.subarray(4), 20), frame.length, DEFAULT_SESSION_LIMITS);
+  };
+  expect(check('{"id":12345678901234567890}')).toMatchObject({ message: { method: "invoke" } });
+  expect(check("12345678901234567890")).toMatchObject({ kind: "violation", reason: "sandbox_violation" });
 });
 
 describe("the fuzzer", () => {

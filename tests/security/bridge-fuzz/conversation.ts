@@ -299,8 +299,23 @@ interface Message {
   params: Record<string, unknown>;
 }
 
+/** What TypeScript does not know of JSON yet. */
+const digits = JSON as unknown as {
+  rawJSON(text: string): unknown;
+  parse(
+    text: string,
+    reviver: (key: string, value: unknown, context: { source?: string }) => unknown,
+  ): Message;
+};
+
+/** Large integers of a call, as a realm begins it, are their digits to the host. */
 function parse(text: string): Message {
-  return JSON.parse(text);
+  if (!text.startsWith('{"jsonrpc":"2.0","id":')) return JSON.parse(text);
+  return digits.parse(text, (_key, value, { source = "" }) =>
+    typeof value === "number" && !Number.isSafeInteger(value) && /^-?\d{16,1000}$/.test(source)
+      ? digits.rawJSON(source)
+      : value,
+  );
 }
 
 const PIPE_BYTES = 64 * 1024;

@@ -112,7 +112,7 @@ async function waitForExit(child: Child, maxMs: number): Promise<Child["exit"]> 
 
 const REASONS: Record<RunOutcome["state"], readonly string[]> = {
   success: ["ok"],
-  failed: ["script_error", "output_limit", "sandbox_violation", "crashed"],
+  failed: ["script_error", "unhandled_rejection", "output_limit", "sandbox_violation", "crashed"],
   timeout: ["timeout"],
   canceled: ["killed"],
 };
@@ -122,7 +122,7 @@ function judgeOutcome(conversation: Conversation, leaving: WayToLeave, outcome: 
   const faults: string[] = [];
   if (!REASONS[state].includes(reason)) faults.push(`ended ${state} for ${reason}`);
   // Words for an end of the child's own making are its own too.
-  if (!["ok", "script_error", "output_limit"].includes(reason) && !error?.message)
+  if (!["ok", "script_error", "unhandled_rejection", "output_limit"].includes(reason) && !error?.message)
     faults.push(`${reason} without a sentence`);
   if (hostError !== undefined) faults.push(`the host failed: ${String(hostError)}`);
   if (wallMs > TIMEOUT_MS + MAX_LATE_MS) faults.push(`ended after ${Math.round(wallMs)} ms`);
@@ -134,7 +134,10 @@ function judgeOutcome(conversation: Conversation, leaving: WayToLeave, outcome: 
   if (expected.end.kind === "violation" && reason !== "sandbox_violation" && reason !== "output_limit") {
     faults.push(`a ${kind} run that left by ${leaving} ended for ${reason}`);
   }
-  if (expected.end.kind === "end" && !["ok", "script_error", "output_limit"].includes(reason)) {
+  if (
+    expected.end.kind === "end" &&
+    !["ok", "script_error", "unhandled_rejection", "output_limit"].includes(reason)
+  ) {
     faults.push(`a ${kind} run that left by ${leaving} ended for ${reason}`);
   }
   return faults;

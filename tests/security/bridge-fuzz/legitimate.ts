@@ -4,7 +4,13 @@
  */
 
 const METHODS: Record<string, Record<string, (value: unknown) => boolean>> = {
-  invoke: { serviceId: isIdentifier, toolId: isIdentifier, parameters: isRecord, "saveAs?": isFileName },
+  invoke: {
+    serviceId: isIdentifier,
+    toolId: isIdentifier,
+    parameters: isRecord,
+    "saveAs?": isFileName,
+    "throwOnError?": (value) => value === false,
+  },
   discoverServices: { "query?": isQuery, "limit?": isLimit },
   discoverTools: { "query?": isQuery, "limit?": isLimit, "serviceId?": isIdentifier },
   getService: { id: isIdentifier },
@@ -65,7 +71,8 @@ export function findFaultInEnd(end: unknown): string | null {
     return findFaultInValue(result, MAX_RESULT_DEPTH);
   }
   if (ok !== false) return "an end that is neither";
-  if (reason !== "script_error" && reason !== "output_limit") return `an end for ${String(reason)}`;
+  if (!["script_error", "unhandled_rejection", "output_limit"].includes(reason as string))
+    return `an end for ${String(reason)}`;
   return findFaultInMembers("error", error, {
     name: (value) => isText(value, 0, 1000),
     message: (value) => isText(value, 0, 100_000),
@@ -92,13 +99,15 @@ function findFaultInMembers(
   return left.size === 0 ? null : `${what} with ${[...left].join(", ").slice(0, 100)}`;
 }
 
-/** Plain data of this realm, no deeper than `depth`; a key `__proto__` is data like any other. */
+/** Plain data of this realm, no deeper than `depth`; a key `__proto__` is data like any other, and a large integer an object of its digits. */
 function findFaultInValue(value: unknown, depth: number): string | null {
   if (typeof value !== "object" || value === null) {
     return typeof value === "function" || typeof value === "symbol" ? `a ${typeof value}` : null;
   }
   if (depth <= 0) return "a value nested too deep";
   const prototype = Object.getPrototypeOf(value);
+  if (prototype === null && Object.isFrozen(value) && /^-?\d{16,1000}$/.test(JSON.stringify(value)))
+    return null;
   if (prototype !== Object.prototype && prototype !== Array.prototype)
     return "a value with a strange prototype";
   for (const member of Object.values(value)) {

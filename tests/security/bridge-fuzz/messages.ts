@@ -115,7 +115,11 @@ export function createMessage(prng: Prng, kind: MessageKind, id: number): Json {
       });
       return notification(
         "end",
-        object({ ok: raw("false"), reason: json(prng.pick(["script_error", "output_limit"])), error }),
+        object({
+          ok: raw("false"),
+          reason: json(prng.pick(["script_error", "unhandled_rejection", "output_limit"])),
+          error,
+        }),
       );
     }
   }
