@@ -136,6 +136,8 @@ export interface DefinitionContext {
   secrets: Record<string, unknown>;
   /** There are secrets, but this definition would send them elsewhere than they were set for: `secrets` is empty. */
   secretsWithheld?: true;
+  /** Its tools by their ids: policies and roles name ids, so that a tool should keep its own. */
+  tools?: ServiceState["tools"];
 }
 
 /**

@@ -6,7 +6,13 @@ import { createHash } from "node:crypto";
 import { createAdapter, mustWaitForSecrets } from "#modules/shared/adapter.ts";
 import { quoteForeign } from "#modules/shared/failures.ts";
 import { httpSecretsSchema, makeHeaders, readSettings, toSettingsSchema } from "#modules/shared/settings.ts";
-import type { AdapterModule, AdapterSetupContext, ServiceDefinition, ServiceState } from "#sdk";
+import type {
+  AdapterModule,
+  AdapterSetupContext,
+  DefinitionContext,
+  ServiceDefinition,
+  ServiceState,
+} from "#sdk";
 import type { Connection } from "./call/connection.ts";
 import { createLink, type Link } from "./call/link.ts";
 import type { Server } from "./call/open.ts";
@@ -66,7 +72,7 @@ export function createMcpAdapter(): AdapterModule {
       }
       try {
         const listed = await listTools(connection, config, { timeoutMs: config.listTimeoutMs });
-        const { tools, leftOut } = offerTools(listed);
+        const { tools, leftOut } = offerTools(listed, readIds(given));
         if (tools.length === 0 && leftOut.length > 0) {
           throw new McpFailure(
             "mcp_bad_answer",
@@ -94,7 +100,7 @@ export function createMcpAdapter(): AdapterModule {
         (connection) => connection.request("tools/call", params, callAnswerSchema, { timeoutMs, signal }),
         signal,
       );
-      return readAnswer(answer, tool.structured, (message, code = "answer_odd") => warn?.({ code, message }));
+      return readAnswer(answer, tool, (message, code = "answer_odd") => warn?.({ code, message }));
     },
 
     release: ({ link }) => link.close(),
@@ -103,6 +109,16 @@ export function createMcpAdapter(): AdapterModule {
       originOf("definition" in use ? readDefinition(use.definition) : readServer(use.adapterDomain)),
     ],
   });
+}
+
+/** Ids of the service's tools by the server's names. */
+function readIds(given: DefinitionContext | undefined): Map<string, string> {
+  const ids = new Map<string, string>();
+  for (const [id, { adapterDomain }] of Object.entries(given?.tools ?? {})) {
+    const { data } = toolDomainSchema.safeParse(adapterDomain);
+    if (data !== undefined) ids.set(data.name, id);
+  }
+  return ids;
 }
 
 function readServer(domain: unknown): ServerDefinition {

@@ -1,6 +1,7 @@
 /** What a definition of this adapter may say: where a server is, or how it is started. */
 import { z } from "zod";
 import { findUrlProblem } from "#modules/shared/settings.ts";
+import type { JSONSchema } from "#sdk";
 import { type McpFailure, refuseSettings } from "./failures.ts";
 
 const MAX_DEFINITION_CHARACTERS = 256 * 1024;
@@ -40,8 +41,37 @@ export const toolDomainSchema = z.object({
   name: z.string(),
   /** The server has promised structured content. */
   structured: z.boolean(),
+  /** Its shape, of the output schema, as far as it tells what a text may be read as. */
+  outline: z
+    .object({ types: z.array(z.string()).optional(), required: z.array(z.string()).optional() })
+    .optional(),
 });
 export type ToolDomain = z.infer<typeof toolDomainSchema>;
+type Outline = NonNullable<ToolDomain["outline"]>;
+
+/** The schema itself is a server's claim: it is not compiled here. */
+export function outlineOf({ type, required }: JSONSchema): Outline {
+  const types = (Array.isArray(type) ? type : [type]).filter((name) => typeof name === "string");
+  return {
+    ...(types.length > 0 && { types }),
+    ...(Array.isArray(required) && { required: required.filter((name) => typeof name === "string") }),
+  };
+}
+
+export function fitsOutline(value: unknown, { types, required = [] }: Outline): boolean {
+  if (types !== undefined && !types.some((type) => isOfType(value, type))) return false;
+  const isPlain = typeof value === "object" && value !== null && !Array.isArray(value);
+  return !isPlain || required.every((name) => Object.hasOwn(value, name));
+}
+
+function isOfType(value: unknown, type: string): boolean {
+  if (type === "null") return value === null;
+  if (type === "array") return Array.isArray(value);
+  if (type === "object") return typeof value === "object" && value !== null && !Array.isArray(value);
+  // An integer beyond 2^53 is read as a bigint.
+  if (typeof value === "bigint") return type === "integer" || type === "number";
+  return type === "integer" ? Number.isInteger(value) : typeof value === type;
+}
 
 const EXAMPLES =
   'Expected JSON: {"transport": "http", "url": "https://..."} or {"transport": "stdio", "command": "...", "args": [], "env": {}}.';

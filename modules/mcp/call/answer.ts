@@ -3,8 +3,10 @@ import { type CallToolResult, ContentBlockSchema } from "@modelcontextprotocol/s
 import { z } from "zod";
 import { quoteForeign } from "#modules/shared/failures.ts";
 import { type JSONSchema, parseExactJson, type WarningCode } from "#sdk";
+import { fitsOutline, type ToolDomain } from "../definition.ts";
 import { McpFailure } from "../failures.ts";
 import { restoreIntegers } from "./integers.ts";
+import { withoutNulls } from "./nulls.ts";
 
 /** Anything: the call was made, so that what came back is given, however it looks. */
 export const callAnswerSchema = z.looseObject({
@@ -23,14 +25,14 @@ type Block = CallToolResult["content"][number];
  */
 export function readAnswer(
   answer: CallAnswer,
-  promisesStructure: boolean,
+  { structured: promisesStructure, outline = { types: ["object"] } }: Omit<ToolDomain, "name">,
   warn: (message: string, code?: WarningCode) => void,
 ): unknown {
   const { structuredContent = null } = answer;
   const content = (Array.isArray(answer.content) ? answer.content : [answer.content]).filter(
     (block) => block !== undefined && block !== null,
   );
-  const blocks = content.map((block) => ContentBlockSchema.safeParse(block));
+  const blocks = content.map((block) => ContentBlockSchema.safeParse(withoutNulls(block)));
   const texts = blocks.flatMap(({ data }) => (data?.type === "text" ? [data.text] : []));
   if (answer.isError === true) {
     throw new McpFailure(
@@ -38,17 +40,19 @@ export function readAnswer(
       quoteForeign(texts.join("\n")) || "The tool failed and gave no reason.",
     );
   }
-  if (isObject(structuredContent)) {
+  const isPromised =
+    promisesStructure && structuredContent !== null && fitsOutline(structuredContent, outline);
+  if (isObject(structuredContent) || isPromised) {
     return restoreIntegers(structuredContent, texts, (message) => warn(message, "number_rounded"));
   }
   const isOdd = structuredContent !== null;
   if (promisesStructure || isOdd) {
     const found = isOdd
-      ? "structured content that is no object"
+      ? "structured content that is neither an object nor of the promised type"
       : "no structured content, which its tool promises";
-    const parsed = texts.length === 1 ? parseObject(texts[0] as string) : undefined;
+    const parsed = texts.length === 1 ? parseFitting(texts[0] as string, outline) : undefined;
     warn(
-      `The server's answer has ${found}: ${parsed ? "its text was read as JSON" : "what came is the result"}.`,
+      `The server's answer has ${found}: ${parsed !== undefined ? "its text was read as JSON" : "what came is the result"}.`,
     );
     if (parsed !== undefined) return parsed;
     if (isOdd) return structuredContent;
@@ -66,10 +70,10 @@ function isObject(value: unknown): value is object {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function parseObject(text: string): object | undefined {
+function parseFitting(text: string, outline: NonNullable<ToolDomain["outline"]>): unknown {
   try {
     const value = parseExactJson(text);
-    return isObject(value) ? value : undefined;
+    return fitsOutline(value, outline) ? value : undefined;
   } catch {
     return undefined;
   }

@@ -6,9 +6,9 @@ import type { ToolDefinition } from "#sdk";
 import { CONTENT_SCHEMA } from "../call/answer.ts";
 import type { Connection, RequestLimits } from "../call/connection.ts";
 import type { ModuleConfig } from "../config.ts";
-import type { ToolDomain } from "../definition.ts";
+import { outlineOf, type ToolDomain } from "../definition.ts";
 import { McpFailure } from "../failures.ts";
-import { checkSchema } from "./schemas.ts";
+import { checkSchema, type SchemaCheck } from "./schemas.ts";
 
 const pageSchema = z.looseObject({
   tools: z.array(z.unknown()),
@@ -96,8 +96,11 @@ export interface OfferedTools {
   leftOut: { name: string; reason: string }[];
 }
 
-/** Sorted by name: the order in which a server lists its tools carries no meaning. */
-export function offerTools(listed: readonly unknown[]): OfferedTools {
+/** Sorted by name: the order in which a server lists its tools carries no meaning. `stored`: ids of an installed service by name. */
+export function offerTools(
+  listed: readonly unknown[],
+  stored: ReadonlyMap<string, string> = new Map(),
+): OfferedTools {
   const offered = new Map<string, Omit<ToolDefinition, "id">>();
   const leftOut: OfferedTools["leftOut"] = [];
   for (const [index, raw] of listed.entries()) {
@@ -108,7 +111,7 @@ export function offerTools(listed: readonly unknown[]): OfferedTools {
     else if (offered.has(result.key)) leftOut.push({ name: shown, reason: "its name is listed twice" });
     else offered.set(result.key, result.tool);
   }
-  const ids = assignIds([...offered.keys()]);
+  const ids = assignIds([...offered.keys()], stored);
   const tools = [...offered]
     .sort(([left], [right]) => (left < right ? -1 : 1))
     .map(([key, tool]) => ({ id: ids.get(key) as string, ...tool }));
@@ -136,10 +139,15 @@ function offerTool(raw: unknown): { key: string; tool: Omit<ToolDefinition, "id"
       description: quoteForeign(tool.description ?? "", MAX_DESCRIPTION_CHARACTERS),
       inputSchema: { ...input.schema, type: "object" },
       outputSchema: output === null ? CONTENT_SCHEMA : output.ok ? output.schema : {},
-      adapterDomain: { name: tool.name, structured: output !== null } satisfies ToolDomain,
+      adapterDomain: { name: tool.name, ...promiseOf(output) } satisfies ToolDomain,
       destructive: isDestructive(tool),
     },
   };
+}
+
+function promiseOf(output: SchemaCheck | null): Omit<ToolDomain, "name"> {
+  if (output === null) return { structured: false };
+  return output.ok ? { structured: true, outline: outlineOf(output.schema) } : { structured: true };
 }
 
 /**
@@ -152,8 +160,7 @@ function isDestructive({ annotations }: ServerTool): boolean {
 
 /*
  * Ids of tools: their names as identifiers, joined by dots where the server groups them by dots or slashes. The same names
- * give the same ids in any order, and an id never passes from one tool to another because a third one came or went:
- * policies and roles name ids.
+ * give the same ids in any order, and the tools of an installed service keep theirs: policies and roles name ids.
  */
 
 const MAX_ID_CHARACTERS = 100;
@@ -161,30 +168,38 @@ const HASH_CHARACTERS = 6;
 /** Of an id, joined by dots. */
 const MAX_SEGMENTS = 8;
 
-/** Ids by name. Names that would share an id all carry a piece of their hash, unless one is the id itself. */
-export function assignIds(names: readonly string[]): Map<string, string> {
-  const wanted = new Map<string, string[]>();
-  for (const name of new Set(names)) {
-    const id = toIdentifier(name);
-    wanted.set(id, [...(wanted.get(id) ?? []), name]);
-  }
+/**
+ * Ids by name. A name in `stored` keeps its id. A name gets its place in a group, else its identifier, where it is the only one
+ * that wants it, or is that id itself; the others carry a piece of their hash.
+ */
+export function assignIds(
+  names: readonly string[],
+  stored: ReadonlyMap<string, string> = new Map(),
+): Map<string, string> {
   const ids = new Map<string, string>();
-  for (const [id, sharers] of wanted) {
-    for (const name of sharers) {
-      ids.set(name, sharers.length === 1 || name === id ? id : `${id}_${hash(name)}`);
+  const taken = new Set<string>();
+  const give = (name: string, id: string) => {
+    ids.set(name, id);
+    taken.add(id);
+  };
+  const open = () => sorted.filter((name) => !ids.has(name));
+  const sorted = [...new Set(names)].sort();
+  for (const name of sorted) {
+    const id = stored.get(name);
+    if (id !== undefined && !taken.has(id)) give(name, id);
+  }
+  for (const idOf of [toGroupedId, toIdentifier]) {
+    for (const [id, sharers] of Map.groupBy(open(), idOf)) {
+      if (id === null || taken.has(id)) continue;
+      const owner = sharers.length === 1 ? sharers[0] : sharers.find((name) => name === id);
+      if (owner !== undefined) give(owner, id);
     }
   }
-  // After the plain ids, so that grouping never gives a name an id that another name had before groups existed.
-  const inGroups = Map.groupBy(ids.keys(), toGroupedId);
-  inGroups.delete(null);
-  for (const [id, sharers] of inGroups) {
-    for (const name of sharers) ids.set(name, sharers.length === 1 ? `${id}` : `${id}_${hash(name)}`);
-  }
-  // A name that equals another's id with its hash was chosen on purpose: both get a longer hash.
-  const taken = new Map<string, number>();
-  for (const id of ids.values()) taken.set(id, (taken.get(id) ?? 0) + 1);
-  for (const [name, id] of ids) {
-    if ((taken.get(id) ?? 0) > 1) ids.set(name, `${id}_${hash(`${id} ${name}`, 16)}`);
+  for (const name of open()) {
+    const id = toIdentifier(name);
+    // A name that equals another's id with its hash was chosen on purpose.
+    const short = `${id}_${hash(name)}`;
+    give(name, taken.has(short) ? `${id}_${hash(`${id} ${name}`, 16)}` : short);
   }
   return ids;
 }

@@ -131,11 +131,12 @@ export async function readDefinitionContext(
   const parts = await requireServiceParts(context, adapter, id);
   // Defaults are those of the definition that is installed.
   const { config, secrets } = hash === parts.hash ? withDefaults(parts, parts) : parts;
-  if (!hasSecrets(parts)) return { config, secrets };
+  const { tools } = parts;
+  if (!hasSecrets(parts)) return { config, secrets, tools };
   const origins = await findSecretOrigins(context, adapter, { ...parts, hash }, { definition: text, config });
-  if (findMisplaced(parts, origins).length === 0) return { config, secrets };
+  if (findMisplaced(parts, origins).length === 0) return { config, secrets, tools };
   if (adapter.secretOrigins !== undefined && hash === parts.hash) throw secretsOutdated(parts, origins);
-  return { config, secrets: {}, secretsWithheld: true };
+  return { config, secrets: {}, secretsWithheld: true, tools };
 }
 
 /** As a definition makes it, before it is stored. */

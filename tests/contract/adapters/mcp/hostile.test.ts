@@ -422,11 +422,74 @@ describe("answers", () => {
   const hologram = { type: "hologram", depth: 3 };
   const text = (words: string) => ({ type: "text", text: words });
 
+  test("null means absent, everywhere but in the data of a tool", async () => {
+    const nothing = { annotations: null, _meta: null };
+    const resource = { uri: "a:b", mimeType: null, text: "r", blob: null, _meta: null };
+    const content = [
+      { ...text("fine"), ...nothing },
+      { type: "resource", resource, ...nothing },
+    ];
+    const structuredContent = { none: null, _meta: null };
+    const tools = ["content", "structured"].map((name) => ({ name, inputSchema: { type: "object" } }));
+    const { host, definition } = await prepare(
+      ({ message, response, answer }) => {
+        const { id, method, params } = message;
+        if (method === "initialize") {
+          answer({
+            protocolVersion: params?.protocolVersion,
+            capabilities: { tools: { listChanged: null }, prompts: null, logging: null },
+            serverInfo: { name: "nulls", version: "1", title: null, icons: null },
+            instructions: null,
+            _meta: null,
+          });
+          return true;
+        }
+        if (method !== "tools/call") return false;
+        const given =
+          params?.name === "content" ? { content, structuredContent: null } : { content, structuredContent };
+        response.writeHead(200, { "content-type": "application/json" });
+        response.end(
+          JSON.stringify({
+            jsonrpc: "2.0",
+            id,
+            error: null,
+            result: { ...given, isError: null, _meta: null },
+          }),
+        );
+        return true;
+      },
+      { tools },
+    );
+    const made = await host.install("s", definition);
+    expect(made.name).toBe("nulls");
+    const warnings: unknown[] = [];
+    const call = (toolId: string) =>
+      host.adapter.invoke({
+        serviceId: "s",
+        toolId,
+        parameters: {},
+        warn: (warning) => void warnings.push(warning),
+      });
+    expect(await call("content")).toEqual(["fine", { type: "resource", uri: "a:b", text: "r" }]);
+    expect(await call("structured")).toEqual(structuredContent);
+    expect(warnings).toEqual([]);
+  });
+
   test.each([
     ["of another shape", false, { content: "text" }, "text"],
     ["of an unknown kind", false, { content: [text("a"), hologram] }, ["a", hologram]],
     ["that is a list where structure is", false, { content: [], structuredContent: [1] }, [1]],
     ["without the promised structure", true, { content: [text('{"a":1}')] }, { a: 1 }],
+    ["without the promised list", { type: "array" }, { content: [text("[1,2]")] }, [1, 2]],
+    ["without the promised integer", { type: "integer" }, { content: [text("7")] }, 7],
+    ["of another type than promised", { type: "array" }, { content: [text('{"a":1}')] }, '{"a":1}'],
+    ["that lacks a member", { type: "object", required: ["b"] }, { content: [text('{"a":1}')] }, '{"a":1}'],
+    [
+      "with structure of another type",
+      { type: "object", required: ["a"] },
+      { content: [text('{"a":5}')], structuredContent: [5] },
+      { a: 5 },
+    ],
     ["that is no JSON", true, { content: [text("plain")] }, "plain"],
     ["whose structure is null", true, { content: [text('{"a":2}')], structuredContent: null }, { a: 2 }],
   ])("content %s is given, and warned of", async (_name, promises, result, expected) => {
@@ -441,7 +504,7 @@ describe("answers", () => {
           {
             name: "ping",
             inputSchema: { type: "object" },
-            ...(promises && { outputSchema: { type: "object" } }),
+            ...(promises && { outputSchema: promises === true ? { type: "object" } : promises }),
           },
         ],
       },
@@ -452,6 +515,22 @@ describe("answers", () => {
     const warn = ({ code }: { code: string }) => void warnings.push(code);
     expect(await host.adapter.invoke({ ...input, warn })).toEqual(expected);
     expect(warnings).toEqual(["answer_odd"]);
+  });
+
+  test("structure of a promised type other than an object is given", async () => {
+    const outputSchema = { type: "array", items: { type: "integer" } };
+    const { host, definition } = await prepare(
+      ({ message, answer }) => {
+        if (message.method !== "tools/call") return false;
+        answer({ content: [], structuredContent: [1] });
+        return true;
+      },
+      { tools: [{ name: "ping", inputSchema: { type: "object" }, outputSchema }] },
+    );
+    await host.install("s", definition);
+    const input = { serviceId: "s", toolId: "ping", parameters: {} };
+    const warn = ({ message }: { message: string }) => expect.unreachable(message);
+    expect(await host.adapter.invoke({ ...input, warn })).toEqual([1]);
   });
 
   test("an error's text is cut, and free of control characters", async () => {
