@@ -8900,7 +8900,7 @@ export interface paths {
                         id: string;
                         /** @description For OpenAPI documents: which operations become tools. An entry is an operationId, "GET /repos/*" or "tag:issues"; `*` is any characters, `!` before it excludes. Kept as the setting `operationFilter` of the service. */
                         operationFilter?: string[];
-                        /** @description Where the definition is downloaded from, once; it is not stored. */
+                        /** @description Where the definition is downloaded from, once, with the files of the same origin that an OpenAPI document refers to. Relative servers of such a document are relative to it, so it is stored for them without its query; else it is not stored. */
                         url?: string;
                     };
                 };
@@ -9248,7 +9248,7 @@ export interface paths {
                     "application/json": {
                         /** @description The definition itself. */
                         content?: string;
-                        /** @description Where the definition is downloaded from, once; it is not stored. */
+                        /** @description Where the definition is downloaded from, once, with the files of the same origin that an OpenAPI document refers to. Relative servers of such a document are relative to it, so it is stored for them without its query; else it is not stored. */
                         url?: string;
                     };
                 };
@@ -10758,7 +10758,7 @@ export interface paths {
                         content?: string;
                         /** @description For OpenAPI documents: which operations become tools. An entry is an operationId, "GET /repos/*" or "tag:issues"; `*` is any characters, `!` before it excludes. Kept as the setting `operationFilter` of the service. */
                         operationFilter?: string[];
-                        /** @description Where the definition is downloaded from, once; it is not stored. */
+                        /** @description Where the definition is downloaded from, once, with the files of the same origin that an OpenAPI document refers to. Relative servers of such a document are relative to it, so it is stored for them without its query; else it is not stored. */
                         url?: string;
                     };
                 };

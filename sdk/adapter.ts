@@ -140,6 +140,17 @@ export interface DefinitionContext {
   tools?: ServiceState["tools"];
 }
 
+/** Where a definition was downloaded. */
+export interface DefinitionSource {
+  /** After redirects, without fragment and credentials. */
+  url: string;
+  /**
+   * Downloads a text beside it, by its whole URL: of the same origin, without redirects, bounded in number, bytes and time.
+   * Rejects with a sentence.
+   */
+  read(url: string): Promise<string>;
+}
+
 /**
  * A service as far as it decides where its secrets go: as it is hydrated, or with the definition that
  * `generateDefinition` is about to be given. Config has its defaults filled in.
@@ -165,6 +176,11 @@ export interface AdapterModule extends Module {
   setup(context: AdapterSetupContext): Promise<void>;
   /** Pure. Throwing refuses the install with that message. */
   generateDefinition(input: string, context?: DefinitionContext): Promise<ServiceDefinition>;
+  /**
+   * Optional. Makes a definition that was downloaded independent of where it came from: what it gives is stored, and given to
+   * `generateDefinition`, in its place. Not called for a definition that came with the request.
+   */
+  bundleDefinition?(input: string, source: DefinitionSource): Promise<string>;
   /** Replaces what was held for the service, never merges. Throwing rolls the change back. */
   hydrateService(state: ServiceState): Promise<void>;
   /** Idempotent. */

@@ -43,6 +43,8 @@ export interface Fetched {
   bytes: Buffer;
   /** SHA-256, hexadecimal. */
   hash: string;
+  /** Where it came from, after redirects. */
+  finalUrl: string;
 }
 
 /** Downloads a URL and checks it against the registry's hash. Throws AppError, `hash_mismatch` among others. */
@@ -51,9 +53,9 @@ export async function fetchBytes(
   { downloadUrl, hash: promised }: Descriptor,
   maxBytes: number,
 ): Promise<Fetched> {
-  const { bytes } = await download(downloadUrl, { maxBytes });
+  const { bytes, finalUrl } = await download(downloadUrl, { maxBytes });
   const hash = hashOf(bytes);
-  if (promised === undefined || promised === hash) return { bytes, hash };
+  if (promised === undefined || promised === hash) return { bytes, hash, finalUrl };
   throw new AppError(
     "hash_mismatch",
     `The registry promises a download with SHA-256 ${promised}; the one at ${withoutQuery(downloadUrl)} has ${hash}. Nothing was changed.`,

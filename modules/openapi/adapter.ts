@@ -11,6 +11,7 @@ import {
   type ServiceDefinition,
   serviceDefinitionSchema,
 } from "#sdk";
+import { type Bundling, bundleDefinition } from "./beside.ts";
 import type { Answer } from "./call/answer.ts";
 import { type Credentials, createCredentials } from "./call/credentials.ts";
 import { nameOf, prepareRequest } from "./call/request.ts";
@@ -25,6 +26,7 @@ import {
 } from "./config.ts";
 import { type ServiceDomain, serviceDomainSchema, type ToolDomain, toolDomainSchema } from "./domain.ts";
 import { CallError, DocumentError } from "./failures.ts";
+import type { Scan } from "./generate/bundle.ts";
 import type { Bytes, GenerationAnswer, GenerationJob } from "./generate/generation-thread.ts";
 
 const GENERATION_LIMITS = {
@@ -60,6 +62,7 @@ export function createOpenApiAdapter(): AdapterModule {
     ...PARTS,
     setup: (context) => context,
     define: (_context, input, given) => generate(thread, input, given?.config.operationFilter),
+    bundle: (_context, input, source) => bundleDefinition(bundlingIn(thread), input, source),
 
     hydrate({ fetch, keepSecret }, state, tools) {
       const domain = serviceDomainSchema.parse(state.adapterDomain);
@@ -102,27 +105,49 @@ export function createOpenApiAdapter(): AdapterModule {
   });
 }
 
-/**
- * In a thread of its own, one document at a time: a document that takes all memory or all time ends its thread, and the
- * server goes on answering. A thread that has read small ones only is kept for a while. @throws DocumentError
- */
 async function generate(
   thread: JobThread<GenerationJob, GenerationAnswer>,
   text: string,
   filter: unknown,
 ): Promise<ServiceDefinition> {
+  const answer = await runJob(thread, { kind: "generate", filter }, text);
+  return readDefinition(answer as Extract<GenerationAnswer, { tools: Bytes[] }>);
+}
+
+function bundlingIn(thread: JobThread<GenerationJob, GenerationAnswer>): Bundling {
+  return {
+    scan: async (url, text) => (await runJob(thread, { kind: "scan", url }, text)) as Scan,
+    async bundle(url, text, found) {
+      const answer = await runJob(thread, { kind: "bundle", url, found }, text);
+      return new TextDecoder().decode((answer as Extract<GenerationAnswer, { bundled: Bytes }>).bundled);
+    },
+  };
+}
+
+type WithoutDocument<Job> = Job extends unknown ? Omit<Job, "document"> : never;
+
+/**
+ * In a thread of its own, one document at a time: a document that takes all memory or all time ends its thread, and the
+ * server goes on answering. A thread that has read small ones only is kept for a while. @throws DocumentError
+ */
+async function runJob(
+  thread: JobThread<GenerationJob, GenerationAnswer>,
+  job: WithoutDocument<GenerationJob>,
+  text: string,
+): Promise<GenerationAnswer> {
   // Transferred as bytes: a string would be copied twice, at two bytes for each character.
   const document = new TextEncoder().encode(text);
-  const end = await thread.run({ document, filter }, GENERATION_LIMITS.maxRunMs, {
+  const end = await thread.run({ ...job, document }, GENERATION_LIMITS.maxRunMs, {
     transfer: [document.buffer],
     endsThread: text.length > GENERATION_LIMITS.maxKeptTextChars,
   });
   if (end.kind !== "answered") {
     throw new DocumentError(`The document could not be read: ${end.message}.${ADVICE.get(end.kind) ?? ""}`);
   }
-  if ("refused" in end.answer)
+  if ("refused" in end.answer) {
     throw new DocumentError(quoteForeign(end.answer.refused, MAX_REFUSAL_CHARACTERS));
-  return readDefinition(end.answer);
+  }
+  return end.answer;
 }
 
 const MAX_REFUSAL_CHARACTERS = 2000;

@@ -102,7 +102,7 @@ export function readServiceConfig(raw: unknown): ServiceConfig {
  */
 export function resolveServer(server: ServerPlan, config: ServiceConfig): string {
   const filled = fillVariables(server, config);
-  const declared = URL.parse(filled);
+  const declared = URL.parse(filled || "/", server.base);
   if (config.serverUrl === undefined) {
     if (declared === null) {
       throw new Error(
@@ -113,7 +113,7 @@ export function resolveServer(server: ServerPlan, config: ServiceConfig): string
   }
   const configured = URL.parse(config.serverUrl);
   if (configured === null) throw new Error("serverUrl is not a URL. It begins with https:// or http://.");
-  if (declared === null && configured.pathname === "/") {
+  if (!URL.canParse(filled) && configured.pathname === "/") {
     const joined = URL.parse(filled, configured);
     if (joined !== null && joined.origin === configured.origin) return checkUrl(joined, "serverUrl");
   }
@@ -123,7 +123,7 @@ export function resolveServer(server: ServerPlan, config: ServiceConfig): string
 /** The base URL of an operation with a server of its own; `serverUrl` stands for that one too. */
 export function resolveOwnServer(server: ServerPlan, config: ServiceConfig, base: string): string {
   if (config.serverUrl !== undefined) return base;
-  const url = URL.parse(fillVariables(server, config), `${base}/`);
+  const url = URL.parse(fillVariables(server, config), server.base ?? `${base}/`);
   if (url === null) throw new Error(`The document's server ${JSON.stringify(server.url)} is no URL.`);
   return checkUrl(url, "The document's server");
 }

@@ -46,6 +46,8 @@ export type BodyPlan = z.infer<typeof bodyPlan>;
 const serverPlan = z.object({
   /** May be relative, and may hold `{name}` of its variables. */
   url: z.string(),
+  /** What a relative one is relative to: where the document was downloaded. */
+  base: z.string().optional(),
   variables: z.array(z.object({ name: z.string(), default: z.string().optional() })).optional(),
 });
 export type ServerPlan = z.infer<typeof serverPlan>;

@@ -7,6 +7,7 @@ import type {
   AdapterModule,
   AdapterSetupContext,
   DefinitionContext,
+  DefinitionSource,
   InvokeInput,
   SecretDestination,
   SecretUse,
@@ -26,6 +27,8 @@ export interface AdapterParts<Host, Service, Tool> {
   /** `fetch` of the context is the only way out: the host's egress rules are in it. */
   setup(context: AdapterSetupContext): Host;
   define(host: Host, input: string, given: DefinitionContext | undefined): Promise<ServiceDefinition>;
+  /** As `bundleDefinition` in the contract. */
+  bundle?(host: Host, input: string, source: DefinitionSource): Promise<string>;
   hydrate(host: Host, state: ServiceState, tools: ReadonlyMap<string, Tool>): Service | Promise<Service>;
   invoke(host: Host, service: Service, tool: Tool, input: InvokeInput): Promise<unknown>;
   /** As in the contract. */
@@ -69,6 +72,7 @@ export function createAdapter<Host, Service, Tool>(parts: AdapterParts<Host, Ser
       await parts.stop?.();
     },
     generateDefinition: async (input, given) => parts.define(requireHost(), input, given),
+    bundleDefinition: async (input, source) => (await parts.bundle?.(requireHost(), input, source)) ?? input,
     async hydrateService(state) {
       const tools = readTools(state, parts);
       const service = await parts.hydrate(requireHost(), state, tools);

@@ -494,7 +494,12 @@ describe("an adapter that does not say where secrets go, for a caller who cannot
     const answer = await patch("", definition);
     expect([answer.status, answer.body.code]).toEqual([409, "secrets_outdated"]);
     expect(answer.body.error).toContain("definition or configuration");
-    expect(scripted.given).toEqual({ config: { host: "good.example" }, secrets: {}, secretsWithheld: true });
+    expect(scripted.given).toEqual({
+      config: { host: "good.example" },
+      secrets: {},
+      secretsWithheld: true,
+      tools: expect.any(Object),
+    });
     await ok(enable(false));
     await ok(setConfig("host", "evil.example"));
     expect(await secrets()).toMatchObject({ outdated: ["/token"] });

@@ -233,6 +233,7 @@ describe("secrets", () => {
     expect(server.adapter.given).toEqual({
       config: { account: "acme", region: "eu" },
       secrets: { token: TOKEN },
+      tools: expect.any(Object),
     });
     const answer = await server.patch(`/services/${ID}`, {
       content: JSON.stringify({ refuse: `401 for Bearer ${TOKEN}` }),

@@ -10,16 +10,11 @@ import { fetchDescriptor } from "../registry.ts";
 import { writeConfig } from "../settings/store.ts";
 import { inTurn, requireAdapter, type ServiceContext, serviceNotFound } from "./context.ts";
 import { requireFilter } from "./definitions/settings-schema.ts";
-import {
-  downloadDefinition,
-  type ObtainedDefinition,
-  obtainDefinition,
-  unpackDefinition,
-} from "./definitions/source.ts";
+import { downloadDefinition, obtainDefinition, unpackDefinition } from "./definitions/source.ts";
 import { carrySecrets } from "./lifecycle/carrying.ts";
 import { handOver } from "./lifecycle/handover.ts";
 import { partsOfDefinition, requireServiceParts } from "./lifecycle/state.ts";
-import { generate, make, requireSameAdapter } from "./making.ts";
+import { generate, make, type Obtain, requireSameAdapter } from "./making.ts";
 import {
   type CreateServiceBody,
   type InstallServiceBody,
@@ -47,7 +42,7 @@ export async function createService(
   sight: Pick<ServiceSight, "wouldShow">,
 ): Promise<void> {
   const service = { id: body.id, adapter: body.adapter, source: "" };
-  const obtain = () => obtainDefinition(context.download, body);
+  const obtain: Obtain = (holder) => obtainDefinition(context.download, body, holder);
   await install(context, service, body.operationFilter, obtain, sight);
 }
 
@@ -62,7 +57,7 @@ export async function previewService(
   const { adapter, operationFilter } = body;
   requireAdapter(context, adapter);
   const config = operationFilter === undefined ? {} : { operationFilter };
-  const obtain = () => obtainDefinition(context.download, body);
+  const obtain: Obtain = (holder) => obtainDefinition(context.download, body, holder);
   return context.generations.run(async () => {
     const { service } = await make(context, adapter, obtain, { config });
     const { name, description, tools, secretsSchema, problems = [] } = service;
@@ -105,7 +100,7 @@ export async function installFromRegistry(
       },
     );
   }
-  const obtain = () => downloadDefinition(context.download, descriptor.downloadUrl, descriptor.hash);
+  const obtain: Obtain = (holder) => downloadDefinition(context.download, descriptor, holder);
   await install(context, { id, adapter, source }, body.operationFilter, obtain, sight);
   return id;
 }
@@ -114,7 +109,7 @@ async function install(
   context: ServiceContext,
   service: { id: string; adapter: string; source: string },
   operationFilter: string[] | undefined,
-  obtain: () => Promise<ObtainedDefinition>,
+  obtain: Obtain,
   sight: Pick<ServiceSight, "wouldShow">,
 ): Promise<void> {
   const config = operationFilter === undefined ? {} : { operationFilter };
@@ -157,7 +152,7 @@ export async function changeDefinition(
 ): Promise<boolean> {
   return inTurn(context, id, async (row) => {
     requireAdapter(context, row.adapter);
-    return remake(context, row, () => obtainDefinition(context.download, body), carry);
+    return remake(context, row, (holder) => obtainDefinition(context.download, body, holder), carry);
   });
 }
 
@@ -175,13 +170,9 @@ export async function updateFromRegistry(
       );
     }
     requireAdapter(context, row.adapter);
-    const { downloadUrl, hash } = await fetchDescriptor(
-      context.download,
-      row.source,
-      serviceDescriptorSchema,
-    );
-    if (hash === row.hash) return false;
-    return remake(context, row, () => downloadDefinition(context.download, downloadUrl, hash), carry);
+    const from = await fetchDescriptor(context.download, row.source, serviceDescriptorSchema);
+    if (from.hash === row.hash) return false;
+    return remake(context, row, (holder) => downloadDefinition(context.download, from, holder), carry);
   });
 }
 
@@ -214,7 +205,7 @@ export async function regenerate(
 async function remake(
   context: ServiceContext,
   row: ServiceRow,
-  obtain: () => Promise<ObtainedDefinition>,
+  obtain: Obtain,
   carry: CarrySecrets,
 ): Promise<boolean> {
   return context.generations.run(async () => {

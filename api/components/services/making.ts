@@ -7,6 +7,8 @@ import type { ObtainedDefinition } from "./definitions/source.ts";
 import { readDefinitionContext } from "./lifecycle/state.ts";
 import type { ServiceRow, StoredDefinition } from "./store.ts";
 
+export type Obtain = (adapter: AdapterModule) => Promise<ObtainedDefinition>;
+
 export interface Made extends StoredDefinition {
   service: ServiceDefinition;
   adapter: AdapterModule;
@@ -15,25 +17,25 @@ export interface Made extends StoredDefinition {
 export function make(
   context: ServiceContext,
   adapterId: string,
-  obtain: () => Promise<ObtainedDefinition>,
+  obtain: Obtain,
   first: Pick<DefinitionContext, "config">,
 ): Promise<Made>;
 export function make(
   context: ServiceContext,
   adapterId: string,
-  obtain: () => Promise<ObtainedDefinition>,
+  obtain: Obtain,
   installed: ServiceRow,
 ): Promise<Made | null>;
 /** Makes tools of a definition, and checks that the adapter was not replaced meanwhile. Null when it is the installed one. */
 export async function make(
   context: ServiceContext,
   adapterId: string,
-  obtain: () => Promise<ObtainedDefinition>,
+  obtain: Obtain,
   of: ServiceRow | Pick<DefinitionContext, "config">,
 ): Promise<Made | null> {
-  const { text, packed, hash } = await obtain();
-  if ("hash" in of && hash === of.hash) return null;
   const adapter = requireAdapter(context, adapterId);
+  const { text, packed, hash } = await obtain(adapter);
+  if ("hash" in of && hash === of.hash) return null;
   const service = await generate(context, adapterId, adapter, { text, hash }, of);
   requireSameAdapter(context, adapterId, adapter);
   return { service, packed, hash, adapter };

@@ -91,7 +91,11 @@ export const serviceListSchema = z.object({
 
 export const serviceParamsSchema = z.object({ id: serviceIdSchema });
 
-const url = webUrl.optional().describe("Where the definition is downloaded from, once; it is not stored.");
+const url = webUrl
+  .optional()
+  .describe(
+    "Where the definition is downloaded from, once, with the files of the same origin that an OpenAPI document refers to. Relative servers of such a document are relative to it, so it is stored for them without its query; else it is not stored.",
+  );
 const content = z.string().min(1).optional().describe("The definition itself.");
 const operationFilter = z
   .array(z.string().trim().min(1).max(300))

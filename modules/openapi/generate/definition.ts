@@ -8,7 +8,7 @@ import { filterOperations } from "./operation-filter.ts";
 import { createIds, isDestructive, listOperations, type Operation } from "./operations.ts";
 import { describeOutput } from "./output-schema.ts";
 import { type Parameters, readParameters, type TakenByCredentials } from "./parameters.ts";
-import type { ReadDocument } from "./read-document.ts";
+import { BASE_KEY, type ReadDocument } from "./read-document.ts";
 import { createReferences, type References } from "./schemas/references.ts";
 import { createDefinitionNames, createSchemaTable } from "./schemas/schema-table.ts";
 import { type DocumentSecurity, readRequirements, readSecurity } from "./security.ts";
@@ -67,7 +67,8 @@ export async function generateDefinition(read: ReadDocument, filter?: unknown): 
     inputBytes: clamp(maxInputBytes / (operations.length || 1), inputBytesPerTool),
     outputBytes: clamp(maxOutputBytes / (operations.length || 1), outputBytesPerTool),
   };
-  const server = readServer(own(document, "servers")) ?? { url: "/" };
+  const base = ownText(document, BASE_KEY);
+  const server = readServer(own(document, "servers"), base) ?? { url: "/", ...defined({ base }) };
   const domain: ServiceDomain = {
     version: 1,
     server,
@@ -137,7 +138,7 @@ function describeTool(id: string, described: Operation, context: Context): ToolD
       staticQuery,
       body: body?.plan,
       security: declaredSecurity,
-      server: serverOf(item, operation),
+      server: serverOf(item, operation, ownText(context.document, BASE_KEY)),
     }),
   };
   return {
@@ -163,8 +164,8 @@ function splitPath(declared: string): { path: string; staticQuery: string | unde
   return { path: path.startsWith("/") ? path : `/${path}`, staticQuery: query === "" ? undefined : query };
 }
 
-function serverOf(item: Fields, operation: Fields): ServerPlan | undefined {
-  return readServer(own(operation, "servers")) ?? readServer(own(item, "servers"));
+function serverOf(item: Fields, operation: Fields, base: string | undefined): ServerPlan | undefined {
+  return readServer(own(operation, "servers"), base) ?? readServer(own(item, "servers"), base);
 }
 
 function takenByCredentials(security: SecurityPlan, { schemes }: DocumentSecurity): TakenByCredentials {

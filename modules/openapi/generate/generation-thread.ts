@@ -1,6 +1,7 @@
-/** Thread entry: a document in, the parts of its definition as JSON out, all as UTF-8. Keeps nothing between jobs. */
+/** Thread entry: a document in, the parts of its definition or the bundled document as JSON out, all as UTF-8. Keeps nothing between jobs. */
 import { parentPort } from "node:worker_threads";
 import { DocumentError } from "../failures.ts";
+import { bundleDocument, type FoundFile, type Scan, scanFile } from "./bundle.ts";
 import { generateDefinition } from "./definition.ts";
 import { readDocument } from "./read-document.ts";
 
@@ -8,16 +9,19 @@ export type Bytes = Uint8Array<ArrayBuffer>;
 
 export type GenerationAnswer =
   /** The definition without its tools, and each tool: never the whole of it as one text. */
-  { service: Bytes; tools: Bytes[] } | { refused: string };
+  { service: Bytes; tools: Bytes[] } | Scan | { bundled: Bytes } | { refused: string };
 
-export interface GenerationJob {
-  document: Bytes;
-  filter: unknown;
-}
+export type GenerationJob =
+  | { kind: "generate"; document: Bytes; filter: unknown }
+  | { kind: "scan"; document: Bytes; url: string }
+  | { kind: "bundle"; document: Bytes; url: string; found: FoundFile[] };
 
-async function answer({ document, filter }: GenerationJob): Promise<GenerationAnswer> {
+async function answer(job: GenerationJob): Promise<GenerationAnswer> {
   try {
-    const { tools, ...service } = await generateDefinition(readDocument(decode(document)), filter);
+    const text = decode(job.document);
+    if (job.kind === "scan") return scanFile(job.url, text);
+    if (job.kind === "bundle") return { bundled: encode(bundleDocument(job.url, text, job.found)) };
+    const { tools, ...service } = await generateDefinition(readDocument(text), job.filter);
     return { service: encode(service), tools: tools.map(encode) };
   } catch (error) {
     if (error instanceof DocumentError) return { refused: error.message };
@@ -40,7 +44,12 @@ function encode(part: object): Bytes {
 
 parentPort?.on("message", (job: GenerationJob) => {
   void answer(job).then((answered) => {
-    const parts = "refused" in answered ? [] : [answered.service, ...answered.tools];
+    const parts =
+      "tools" in answered
+        ? [answered.service, ...answered.tools]
+        : "bundled" in answered
+          ? [answered.bundled]
+          : [];
     parentPort?.postMessage(
       answered,
       parts.map(({ buffer }) => buffer),

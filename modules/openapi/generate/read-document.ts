@@ -18,6 +18,11 @@ export const DOCUMENT_LIMITS = {
   maxYamlMergeKeys: 100_000,
 } as const;
 
+/** In a bundled document: the address that its relative servers are relative to. */
+export const BASE_KEY = "x-cyrnel-base";
+/** In a bundled document: why files that it refers to are not in it, by their addresses. */
+export const UNREAD_KEY = "x-cyrnel-unread";
+
 export interface ReadDocument {
   document: Fields;
   /** In 2.0 and 3.0 what stands beside a `$ref` means nothing. */
@@ -33,6 +38,13 @@ export function readDocument(text: string): ReadDocument {
   const version = readVersion(parsed);
   if (!version.startsWith("3.0") && version !== "2.0") return { document: parsed, refsStandAlone: false };
   return { document: upgradeDocument(parsed, version), refsStandAlone: true };
+}
+
+/** Any JSON or YAML as a plain, bounded tree. @throws DocumentError */
+export function parseTree(text: string): unknown {
+  const { parsed, sharesNodes } = parse(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
+  if (typeof parsed === "object" && parsed !== null) tidy(parsed as Fields, sharesNodes);
+  return parsed;
 }
 
 function parse(text: string): { parsed: unknown; sharesNodes: boolean } {

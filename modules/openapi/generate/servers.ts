@@ -6,8 +6,8 @@ import { commonFields } from "../config.ts";
 import type { ServerPlan } from "../domain.ts";
 import { type Fields, isRecord, own, ownList, ownRecord, ownText } from "../records.ts";
 
-/** The first usable server of a `servers` list. */
-export function readServer(servers: unknown): ServerPlan | undefined {
+/** The first usable server of a `servers` list. `base`: the address of the document, where it is known. */
+export function readServer(servers: unknown, base?: string): ServerPlan | undefined {
   if (!Array.isArray(servers)) return undefined;
   const [server] = servers.filter((candidate) => ownText(candidate, "url") !== undefined);
   const url = ownText(server, "url");
@@ -16,7 +16,8 @@ export function readServer(servers: unknown): ServerPlan | undefined {
     const value = own(variable, "default");
     return value === undefined || value === null ? { name } : { name, default: String(value) };
   });
-  return variables.length === 0 ? { url } : { url, variables };
+  const plan = { url, ...(variables.length > 0 && { variables }) };
+  return base === undefined || isAbsolute(plan) ? plan : { ...plan, base };
 }
 
 function variablesOf(server: unknown): [string, Fields][] {
@@ -29,6 +30,10 @@ export function isAbsolute(server: ServerPlan): boolean {
   return /^(https?:\/\/|\{)/i.test(server.url);
 }
 
+function isKnown(server: ServerPlan): boolean {
+  return isAbsolute(server) || server.base !== undefined;
+}
+
 /** The settings of a service made from `document`; `lists` are all its `servers` lists. */
 export function describeConfig(server: ServerPlan, document: Fields, lists: unknown[]): JSONSchema {
   const { properties } = toSettingsSchema(z.object(commonFields));
@@ -39,7 +44,7 @@ export function describeConfig(server: ServerPlan, document: Fields, lists: unkn
       ...Object.fromEntries(describeVariables(lists)),
       ...(properties as Record<string, JSONSchema>),
     },
-    required: isAbsolute(server) ? [] : ["serverUrl"],
+    required: isKnown(server) ? [] : ["serverUrl"],
     additionalProperties: false,
   };
 }
@@ -50,8 +55,9 @@ function describeServerUrl(server: ServerPlan, document: Fields): JSONSchema {
     .filter((url) => url !== undefined && url.length <= 200)
     .slice(0, 20);
   const known = listed.length > 1 ? ` The document lists: ${listed.join(", ")}.` : "";
-  const description = isAbsolute(server)
-    ? `Where every request goes, in place of the document's servers. Default: ${server.url.slice(0, 500)}.${known}`
+  const from = server.base === undefined ? "" : ` (from ${server.base.slice(0, 500)})`;
+  const description = isKnown(server)
+    ? `Where every request goes, in place of the document's servers. Default: ${server.url.slice(0, 500)}${from}.${known}`
     : `Where every request goes. The document only says ${JSON.stringify(server.url.slice(0, 500))}: give the whole URL, or the origin that this is on.`;
   return { type: "string", pattern: "^[hH][tT][tT][pP][sS]?://", maxLength: 2000, description };
 }

@@ -158,6 +158,32 @@ describe.skipIf(chromiumPath === null)("an operator (skipped without a Chromium)
     await goTo("Services");
   });
 
+  test("what a half-broken document leaves out is said on the page of its service", async () => {
+    const get = (operationId: string, rest: object = {}) => ({
+      get: { operationId, responses: {}, ...rest },
+    });
+    const broken = { parameters: [{ $ref: "#/components/parameters/<b>none</b>" }] };
+    const document = {
+      openapi: "3.1.0",
+      info: { title: "Half", version: "1" },
+      servers: [{ url: "https://api.example.com" }],
+      paths: { "/whole": get("whole"), "/broken": get("broken", broken) },
+    };
+    await goTo("Services");
+    await page.getByRole("link", { name: "Install a service" }).click();
+    await page.getByLabel("Adapter").selectOption("openapi");
+    await page.getByLabel("Id", { exact: true }).fill("half");
+    await page.getByLabel("Definition").fill(JSON.stringify(document));
+    await button("Install").last().click();
+    await page.getByRole("heading", { name: "Half half" }).waitFor();
+    await page.getByText("Left out of its definition:").waitFor();
+    const says = 'GET /broken (broken) is left out. It refers to "#/components/parameters/<b>none</b>"';
+    await row(says).waitFor();
+    await page.getByRole("link", { name: "whole" }).waitFor();
+    await server.send("DELETE", "/services/half");
+    await goTo("Services");
+  });
+
   test("a tool is switched off and on again, and what that means is said where it would be called", async () => {
     await page.getByRole("link", { name: /^Demo board/ }).click();
     await page.getByRole("switch", { name: "Tool addTask enabled" }).click();

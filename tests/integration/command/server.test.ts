@@ -27,6 +27,7 @@ beforeAll(async () => {
         load: () => import("#modules/typescript-process/index.ts"),
       },
       { id: "http", type: "adapter", load: () => import("#modules/http/index.ts") },
+      { id: "openapi", type: "adapter", load: () => import("#modules/openapi/index.ts") },
     ],
   });
   await server.addService("shop", {
@@ -205,6 +206,39 @@ describe("services and tools", () => {
     );
     const refused = await ask("service", "preview", wrong, "--adapter", "http");
     expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("rules.read.methods.0")]);
+  });
+
+  test("what a half-broken document leaves out is said before it is installed, then, and after", async () => {
+    const responses = (schema: object) => ({
+      200: { description: "", content: { "application/json": { schema } } },
+    });
+    const document = {
+      openapi: "3.1.0",
+      info: { title: "Half", version: "1" },
+      servers: [{ url: "https://api.example.com" }],
+      paths: {
+        "/whole": { get: { operationId: "whole", responses: responses({}) } },
+        "/broken": {
+          get: {
+            operationId: "broken",
+            responses: responses({ $ref: "#/components/schemas/\u001b[31mNone" }),
+          },
+        },
+      },
+    };
+    const file = await folder.write("half.json", JSON.stringify(document));
+    const says =
+      /GET \/broken \(broken\) is left out\. It refers to .*None", which the document does not have\./;
+    for (const args of [
+      ["preview", file, "--adapter", "openapi"],
+      ["add", file, "--id", "half", "--adapter", "openapi"],
+      ["show", "half"],
+    ]) {
+      const { code, stdout } = await ask("service", ...args);
+      expect([code, stdout], args[0]).toEqual([0, expect.stringMatching(says)]);
+      expect(stdout).not.toContain("\u001b");
+    }
+    expect((await ask("service", "rm", "half")).code).toBe(0);
   });
 
   test("a service is installed from a file, listed, switched, changed and deleted", async () => {

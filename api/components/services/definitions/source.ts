@@ -4,9 +4,12 @@
  */
 import { promisify } from "node:util";
 import { constants, zstdCompress, zstdDecompress } from "node:zlib";
+import { waitAtMost } from "#api/bounds/deadline.ts";
+import { readFailure } from "#api/bounds/failure-text.ts";
 import { AppError } from "#api/errors.ts";
+import type { AdapterModule } from "#sdk";
 import type { Download } from "../../ports.ts";
-import { type Fetched, fetchBytes, hashOf } from "../../registry.ts";
+import { fetchBytes, hashOf } from "../../registry.ts";
 
 const MAX_DEFINITION_BYTES = 30 * 1024 * 1024;
 
@@ -14,7 +17,7 @@ export interface ObtainedDefinition {
   text: string;
   /** The bytes as they are stored. */
   packed: Buffer;
-  /** SHA-256 of the bytes as they came, hexadecimal. */
+  /** SHA-256 of the bytes as they are stored, before they are packed; hexadecimal. */
   hash: string;
 }
 
@@ -22,35 +25,40 @@ export interface ObtainedDefinition {
 export async function obtainDefinition(
   download: Download,
   given: { url?: string | undefined; content?: string | undefined },
+  adapter: AdapterModule,
 ): Promise<ObtainedDefinition> {
   if (given.content !== undefined) {
-    const bytes = Buffer.from(given.content);
-    if (bytes.length <= MAX_DEFINITION_BYTES) return readDefinition({ bytes, hash: hashOf(bytes) });
-    throw new AppError(
-      "payload_too_large",
-      `The definition has ${bytes.length} bytes; at most 30 MiB (${MAX_DEFINITION_BYTES} bytes) are accepted.`,
-    );
+    const bytes = requireBounded(Buffer.from(given.content));
+    return { text: readText(bytes), packed: await packDefinition(bytes), hash: hashOf(bytes) };
   }
-  return downloadDefinition(download, given.url ?? "");
+  return downloadDefinition(download, { downloadUrl: given.url ?? "" }, adapter);
 }
 
-/** Throws AppError, `hash_mismatch` among others. */
+/** `hash` is of what was downloaded; that of the answer is of what is stored. Throws AppError, `hash_mismatch` among others. */
 export async function downloadDefinition(
   download: Download,
-  downloadUrl: string,
-  hash?: string,
+  from: { downloadUrl: string; hash?: string | undefined },
+  adapter: AdapterModule,
 ): Promise<ObtainedDefinition> {
-  return readDefinition(await fetchBytes(download, { downloadUrl, hash }, MAX_DEFINITION_BYTES));
+  const { bytes, hash, finalUrl } = await fetchBytes(download, from, MAX_DEFINITION_BYTES);
+  const text = readText(bytes);
+  const bundled = await bundle(download, adapter, { text, url: finalUrl, bytes: bytes.length });
+  if (bundled === text) return { text, packed: await packDefinition(bytes), hash };
+  const stored = requireBounded(Buffer.from(bundled));
+  return { text: readText(stored), packed: await packDefinition(stored), hash: hashOf(stored) };
 }
 
-async function readDefinition({ bytes, hash }: Fetched): Promise<ObtainedDefinition> {
-  let text: string;
-  try {
-    // Also drops a byte order mark.
-    text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch {
-    throw new AppError("invalid_definition", "The definition is not UTF-8 text.");
-  }
+function requireBounded(bytes: Buffer): Buffer {
+  if (bytes.length <= MAX_DEFINITION_BYTES) return bytes;
+  throw new AppError(
+    "payload_too_large",
+    `The definition has ${bytes.length} bytes; at most 30 MiB (${MAX_DEFINITION_BYTES} bytes) are accepted.`,
+  );
+}
+
+function readText(bytes: Buffer): string {
+  const text = decode(bytes);
+  if (text === null) throw new AppError("invalid_definition", "The definition is not UTF-8 text.");
   if (text.includes("\0")) {
     throw new AppError(
       "invalid_definition",
@@ -58,7 +66,56 @@ async function readDefinition({ bytes, hash }: Fetched): Promise<ObtainedDefinit
     );
   }
   if (text.trim() === "") throw new AppError("invalid_definition", "The definition is empty.");
-  return { text, packed: await packDefinition(bytes), hash };
+  return text;
+}
+
+/** Also drops a byte order mark. Null: the bytes are not UTF-8. */
+function decode(bytes: Buffer): string | null {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    return null;
+  }
+}
+
+const FILE_LIMITS = { maxFiles: 50, maxMs: 30_000, maxBundleMs: 60_000, maxFileMs: 10_000 } as const;
+
+/** Throws AppError `invalid_definition` with the adapter's message. */
+async function bundle(
+  download: Download,
+  adapter: AdapterModule,
+  document: { text: string; url: string; bytes: number },
+): Promise<string> {
+  if (adapter.bundleDefinition === undefined) return document.text;
+  const url = new URL(document.url);
+  for (const part of ["hash", "username", "password"] as const) url[part] = "";
+  const read = readBeside(download, url.origin, MAX_DEFINITION_BYTES - document.bytes);
+  try {
+    const bundling = adapter.bundleDefinition(document.text, { url: url.href, read });
+    return await waitAtMost(bundling, FILE_LIMITS.maxBundleMs, "Reading the files of the definition");
+  } catch (error) {
+    throw new AppError("invalid_definition", `The definition cannot be used: ${readFailure(error)}`);
+  }
+}
+
+/** A document must not make the server ask other servers than the one that it came from, or one of them without end. */
+function readBeside(download: Download, origin: string, maxBytes: number): (url: string) => Promise<string> {
+  const deadline = performance.now() + FILE_LIMITS.maxMs;
+  let files = 0;
+  let left = maxBytes;
+  return async (url) => {
+    if (URL.parse(url)?.origin !== origin) throw new Error(`Only files of ${origin} are read.`);
+    files += 1;
+    if (files > FILE_LIMITS.maxFiles) throw new Error(`Only ${FILE_LIMITS.maxFiles} files are read.`);
+    const remainingMs = deadline - performance.now();
+    if (remainingMs <= 0) throw new Error(`Files are read for ${FILE_LIMITS.maxMs} ms only.`);
+    const maxMs = Math.ceil(Math.min(remainingMs, FILE_LIMITS.maxFileMs));
+    const { bytes } = await download(url, { maxBytes: Math.max(0, left), maxMs, maxRedirects: 0 });
+    left -= bytes.length;
+    const text = decode(bytes);
+    if (text === null) throw new Error("The file is not UTF-8 text.");
+    return text;
+  };
 }
 
 const compress = promisify(zstdCompress);

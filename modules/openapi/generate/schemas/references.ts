@@ -1,10 +1,14 @@
 /** Follows the `$ref`s of one document, by a library. Only references into the document itself; nothing is fetched. */
 import { $RefParser } from "@apidevtools/json-schema-ref-parser";
 import { DocumentError } from "../../failures.ts";
-import { type Fields, isRecord, ownText } from "../../records.ts";
+import { type Fields, isRecord, own, ownText } from "../../records.ts";
+import { UNREAD_KEY } from "../read-document.ts";
 
 /** Where the library believes the document to be. Never read. */
 const PLACE = "/openapi.json";
+
+const OUTSIDE =
+  "is outside of the document. Other files are read only where the document is installed by URL and they are of the same origin: bundle everything into one document and install that.";
 
 export interface References {
   /** What a `$ref` points to, through chains of references. @throws DocumentError */
@@ -22,8 +26,9 @@ export async function createReferences(document: Fields): Promise<References> {
     const known = found.get(reference);
     if (known !== undefined) return known;
     if (!reference.startsWith("#")) {
+      const reason = ownText(own(document, UNREAD_KEY), reference.replace(/#.*$/, ""));
       throw new DocumentError(
-        `It refers to ${JSON.stringify(reference.slice(0, 200))}, which is outside of the document. Other files are not read: bundle everything into one document and install that.`,
+        `It refers to ${JSON.stringify(reference.slice(0, 200))}, which ${reason === undefined ? OUTSIDE : `could not be read: ${reason}`}`,
       );
     }
     const value = lookUp(reference);

@@ -61,6 +61,24 @@ describe("the list of tools", () => {
     expect(made.tools.map(({ id }) => id)).toEqual(["t_a", "t_b", "t_start"]);
   });
 
+  test("an installed tool keeps its id, whatever other names come", async () => {
+    const names = ["issues/list"];
+    const { host, definition } = await prepare(
+      listing(() => ({ tools: names.map((name) => ({ name, inputSchema: { type: "object" } })) })),
+    );
+    const make = async (tools = {}) => {
+      const given = { config: {}, secrets: {}, tools };
+      const made = await host.adapter.generateDefinition(JSON.stringify(definition), given);
+      return Object.fromEntries(made.tools.map((tool) => [tool.id, tool]));
+    };
+    const installed = await make();
+    expect(Object.keys(installed)).toEqual(["issues.list"]);
+    names.unshift("issues.list");
+    const synced = await make(installed);
+    expect(synced["issues.list"]?.adapterDomain).toMatchObject({ name: "issues/list" });
+    expect(synced.issues_list?.adapterDomain).toMatchObject({ name: "issues.list" });
+  });
+
   test("too many tools, and too large ones, are refused", async () => {
     const tool = (name: string, description = "") => ({ name, description, inputSchema: { type: "object" } });
     const many = await prepare(

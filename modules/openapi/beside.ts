@@ -1,0 +1,42 @@
+/** Reads the files beside a downloaded document that it refers to, one after the other, and has them bundled. */
+import type { DefinitionSource } from "#sdk";
+import { DocumentError } from "./failures.ts";
+import type { FoundFile, Scan } from "./generate/bundle.ts";
+
+export interface Bundling {
+  /** @throws DocumentError for a text that is neither JSON nor YAML. */
+  scan(url: string, text: string): Promise<Scan>;
+  bundle(url: string, text: string, found: FoundFile[]): Promise<string>;
+}
+
+/** A document that stands alone, or cannot be read, stays as it is. @throws DocumentError */
+export async function bundleDefinition(
+  { scan, bundle }: Bundling,
+  text: string,
+  { url, read }: DefinitionSource,
+): Promise<string> {
+  const look = async (address: string, content: string): Promise<Scan> => {
+    try {
+      return await scan(address, content);
+    } catch (error) {
+      // Bundling says what is wrong with a file, and reading the definition what is wrong with the document.
+      if (error instanceof DocumentError) return { files: [], isBound: false };
+      throw error;
+    }
+  };
+  const first = await look(url, text);
+  if (!first.isBound) return text;
+  const found = new Map<string, FoundFile>();
+  const waiting = new Set(first.files);
+  for (const file of waiting) {
+    if (file === url) continue;
+    try {
+      const content = await read(file);
+      found.set(file, { url: file, text: content });
+      for (const further of (await look(file, content)).files) waiting.add(further);
+    } catch (error) {
+      found.set(file, { url: file, problem: (error as Error).message });
+    }
+  }
+  return bundle(url, text, [...found.values()]);
+}
