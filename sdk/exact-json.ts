@@ -12,10 +12,6 @@ export interface RawInteger {
 interface ExactJSON {
   rawJSON?(text: string): RawInteger;
   isRawJSON?(value: unknown): boolean;
-  parse(
-    text: string,
-    reviver: (key: string, value: unknown, context?: { source?: string }) => unknown,
-  ): unknown;
 }
 const exact: ExactJSON = JSON as unknown as ExactJSON;
 
@@ -74,12 +70,88 @@ function isDigit(code: number): boolean {
 
 /** As JSON.parse, but integers beyond the safe range are RawIntegers. As fast where there are none. */
 export function parseExactJson(text: string): unknown {
-  if (!mayHoldLargeInteger(text)) return JSON.parse(text);
-  return exact.parse(text, (_key, value, context) => {
-    if (typeof value !== "number" || Number.isSafeInteger(value)) return value;
-    const { source = "" } = context ?? {};
-    return INTEGER.test(source) ? (exact.rawJSON?.(source) ?? value) : value;
-  });
+  const root: [unknown] = [JSON.parse(text)];
+  if (exact.rawJSON !== undefined && mayHoldLargeInteger(text)) restoreIntegers(text, root, exact.rawJSON);
+  return root[0];
+}
+
+/**
+ * Puts the integers of valid JSON text into what it was parsed to, which is in `root`. JSON.parse can do that by itself, with a
+ * function for each value: it takes seconds for 1 MiB.
+ */
+function restoreIntegers(text: string, root: [unknown], toRaw: (digits: string) => RawInteger): void {
+  const open: { holder: unknown; index: number; key: string }[] = [];
+  let holder: unknown = root;
+  /** In an array; -1 in an object. */
+  let index = 0;
+  /** In an object: JSON text of the name. */
+  let key = "";
+  let isKeyNext = false;
+  const name = () => (index === -1 ? (JSON.parse(key) as string) : index);
+  for (let at = 0; at < text.length; at++) {
+    switch (text.charCodeAt(at)) {
+      case QUOTE: {
+        const end = endOfString(text, at);
+        if (isKeyNext) key = text.slice(at, end + 1);
+        at = end;
+        break;
+      }
+      case OPEN_ARRAY:
+      case OPEN_OBJECT: {
+        open.push({ holder, index, key });
+        holder = readOwn(holder, name());
+        isKeyNext = text.charCodeAt(at) === OPEN_OBJECT;
+        index = isKeyNext ? -1 : 0;
+        break;
+      }
+      case CLOSE_ARRAY:
+      case CLOSE_OBJECT:
+        ({ holder, index, key } = open.pop() as (typeof open)[number]);
+        isKeyNext = false;
+        break;
+      case COMMA:
+        if (index === -1) isKeyNext = true;
+        else index++;
+        break;
+      case COLON:
+        isKeyNext = false;
+        break;
+      default: {
+        const from = at;
+        while (isOfNumber(text.charCodeAt(at))) at++;
+        if (at === from) break;
+        const source = at - from < MIN_DIGITS ? "" : text.slice(from, at);
+        at--;
+        if (!INTEGER.test(source) || Number.isSafeInteger(Number(source))) break;
+        // Another value where a later member of the same name counts.
+        if (readOwn(holder, name()) !== Number(source)) break;
+        (holder as Record<string | number, unknown>)[name()] = toRaw(source);
+      }
+    }
+  }
+}
+
+const [QUOTE, COMMA, COLON, OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [
+  0x22, 0x2c, 0x3a, 0x5b, 0x5d, 0x7b, 0x7d,
+];
+
+/** Where the string that begins at `from` has its closing quote. */
+function endOfString(text: string, from: number): number {
+  for (let end = text.indexOf('"', from + 1); ; end = text.indexOf('"', end + 1)) {
+    let before = end;
+    while (text.charCodeAt(before - 1) === 0x5c) before--;
+    if ((end - before) % 2 === 0) return end;
+  }
+}
+
+/** Digits, signs, points and exponents. */
+function isOfNumber(code: number): boolean {
+  return isDigit(code) || code === 0x2d || code === 0x2b || code === 0x2e || code === 0x45 || code === 0x65;
+}
+
+function readOwn(holder: unknown, key: string | number): unknown {
+  if (typeof holder !== "object" || holder === null || !Object.hasOwn(holder, key)) return undefined;
+  return (holder as Record<string | number, unknown>)[key];
 }
 
 /** Replaces values of a tree of JSON data; what holds none is the same object. `replace` returns undefined for what stays. */
@@ -87,6 +159,16 @@ function mapIntegers(node: unknown, replace: (value: unknown) => unknown): unkno
   const own = replace(node);
   if (own !== undefined) return own;
   if (typeof node !== "object" || node === null) return node;
+  if (Array.isArray(node)) {
+    let copy: unknown[] | undefined;
+    for (let index = 0; index < node.length; index++) {
+      const mapped = mapIntegers(node[index], replace);
+      if (mapped === node[index]) continue;
+      copy ??= [...node];
+      copy[index] = mapped;
+    }
+    return copy ?? node;
+  }
   const entries = Object.entries(node);
   let isChanged = false;
   for (const entry of entries) {
@@ -95,8 +177,7 @@ function mapIntegers(node: unknown, replace: (value: unknown) => unknown): unkno
     entry[1] = mapped;
     isChanged = true;
   }
-  if (!isChanged) return node;
-  return Array.isArray(node) ? entries.map(([, value]) => value) : Object.fromEntries(entries);
+  return isChanged ? Object.fromEntries(entries) : node;
 }
 
 /** The same data with bigints in place of RawIntegers: what can be cloned, and what a program computes with. */

@@ -2,6 +2,7 @@
  * The one path of every tool call: visible ► policy ► (approval) ► fit ► record ► invoke ► redact. Ends at the first step
  * that refuses it, when it is canceled, or when its time is over. Writes no trail: the caller does.
  */
+import { settleIntegers } from "#runner/docs/large-integers.ts";
 import { pathOf } from "#runner/tool-patterns.ts";
 import type { AdapterModule, JSONSchema } from "#sdk";
 import { type CallClock, RUN_LEFT, startCallClock } from "../bounds/call-clock.ts";
@@ -41,7 +42,6 @@ import {
 } from "./requests/named-files.ts";
 import { createSave, type JsonResult, redactAnswer, type Save, saveResult, toJsonResult } from "./results.ts";
 import type { CallTarget } from "./targets.ts";
-import { settleIntegers } from "./validation/answer-integers.ts";
 import type { ParameterValidator } from "./validation/validator.ts";
 
 export interface ToolCallerOptions {
@@ -154,7 +154,7 @@ export function createToolCaller(options: ToolCallerOptions): ToolCaller {
         "The answer holds a number that JavaScript has only as infinity, or NaN: it became null.";
       warn({ code: "value_not_json", message, path: "answer" });
     }
-    return hasLargeIntegers ? settleIntegers(answer, await options.readOutputSchema(call), warn) : answer;
+    return hasLargeIntegers ? settleIntegers(answer, await options.readOutputSchema(call), "answer", warn) : answer;
   }
 
   async function resolve(call: OpenCall): Promise<void> {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { settleIntegers } from "#api/tools/validation/answer-integers.ts";
+import { settleIntegers } from "#runner/docs/large-integers.ts";
 import { compileCheck } from "#runner/parameter-check.ts";
 import {
   isRawInteger,
@@ -45,6 +45,29 @@ describe("JSON with large integers", () => {
         expect(JSON.stringify(JSON.parse(text))).toBe(JSON.stringify(JSON.parse(numbers)));
       }),
     );
+  });
+
+  test("is found beside equal names, escapes and strings that look like it", () => {
+    const big = "9007199254740993";
+    for (const [text, expected] of [
+      [`{"a":${big},"a":[1]}`, '{"a":[1]}'],
+      [`{"a":[${big}],"a":{"0":${big}}}`, `{"a":{"0":${big}}}`],
+      [`{"\\"a,${big}":"\\\\","b":[{},${big},"${big}",${big}.5e3]}`, undefined],
+      [`{"__proto__":{"x":${big}},"constructor":${big}}`, `{"__proto__":{"x":${big}},"constructor":${big}}`],
+    ] as const) {
+      const numbers = text.replace(".5e3", "");
+      expect(JSON.stringify(parseExactJson(numbers))).toBe(expected ?? numbers);
+    }
+  });
+
+  test("costs no seconds beside a million other values", () => {
+    for (const value of ["1", "[]", '{"a":1}']) {
+      const text = `[${`${value},`.repeat(1_000_000 / (value.length + 1))}9007199254740993]`;
+      const startedAt = performance.now();
+      const parsed = settleIntegers(parseExactJson(text), { items: { type: "integer" } }, "input", () => {});
+      expect(JSON.stringify(withRawIntegers(withBigInts(parsed))) === text).toBe(true);
+      expect(performance.now() - startedAt).toBeLessThan(2500);
+    }
   });
 
   test("is looked for in digits that may be an integer only", () => {
@@ -162,7 +185,7 @@ test("an answer keeps the integers that its schema declares, and warns of the ot
   const text =
     '{"list":[{"id":9007199254740993,"next":{"id":9007199254740995,"rest":9007199254740993}}],"pair":[9007199254740993,9007199254740993],"sum":9007199254740993,"more":9007199254740993}';
   const warned: string[] = [];
-  const settled = settleIntegers(parseExactJson(text), schema, ({ path }) => void warned.push(path ?? ""));
+  const settled = settleIntegers(parseExactJson(text), schema, "answer", ({ path }) => void warned.push(path ?? ""));
   expect(warned).toEqual(["answer.list[0].next.rest", "answer.pair[0]"]);
   expect(JSON.stringify(settled)).toBe(
     text

@@ -1,49 +1,58 @@
-/**
- * Large integers in the answer of a tool, for a script: exact where the output schema says `integer`, else the nearest number,
- * and a warning.
- */
-import { isRecord, own, resolvePointer } from "#runner/docs/pointer.ts";
+/** Large integers in what a script is given: exact where a schema says `integer`, else the nearest number, and a warning. */
 import { type InvokeInput, isRawInteger, type JSONSchema } from "#sdk";
+import { isRecord, own, resolvePointer } from "./pointer.ts";
 
 /** Schemas that are looked at for one value: references and alternatives multiply. */
 const MAX_SCHEMAS = 100;
+/** Schemas that are looked at for all of it, as schema and data may be hostile. After that every large integer is rounded. */
+const MAX_STEPS = 500_000;
 const INTEGER_FORMATS = new Set<unknown>(["int64", "uint64"]);
 
+/** `name`: what the data is, as the first word of its paths. `schema` null: there is none. */
 export function settleIntegers(
-  answer: unknown,
-  outputSchema: JSONSchema,
+  data: unknown,
+  schema: JSONSchema | null,
+  name: "answer" | "input",
   warn: NonNullable<InvokeInput["warn"]>,
 ): unknown {
+  const missing =
+    name === "answer" ? "the schema of the answer does not say" : "its process has no inputSchema that says";
+  let steps = 0;
   function settle(node: unknown, found: readonly unknown[], path: string): unknown {
     if (typeof node !== "object" || node === null) return node;
-    const schemas = expand(found, outputSchema);
+    const schemas = steps < MAX_STEPS && schema !== null ? expand(found, schema) : [];
+    steps += schemas.length;
     if (isRawInteger(node)) {
       if (schemas.some(isInteger)) return node;
-      const message = `${path} is ${node.rawJSON.slice(0, 100)}, and was rounded: JavaScript's numbers are exact up to 2^53, and the schema of the answer does not say that it is an integer.`;
+      const message = `${path} is ${node.rawJSON.slice(0, 100)}, and was rounded: JavaScript's numbers are exact up to 2^53, and ${missing} that it is an integer.`;
       warn({ code: "number_rounded", message, path });
       const number = Number(node.rawJSON);
       return Number.isFinite(number) ? number : null;
     }
     if (Array.isArray(node)) {
       return node.map((item, index) =>
-        settle(
-          item,
-          schemas.flatMap((schema) => itemSchemas(schema, index)),
-          `${path}[${index}]`,
-        ),
+        typeof item === "object"
+          ? settle(
+              item,
+              schemas.flatMap((one) => itemSchemas(one, index)),
+              `${path}[${index}]`,
+            )
+          : item,
       );
     }
-    const members = Object.entries(node).map(([name, member]) => [
-      name,
-      settle(
-        member,
-        schemas.flatMap((schema) => memberSchemas(schema, name)),
-        `${path}.${name}`,
-      ),
+    const members = Object.entries(node).map(([key, member]) => [
+      key,
+      typeof member === "object"
+        ? settle(
+            member,
+            schemas.flatMap((one) => memberSchemas(one, key)),
+            `${path}.${key}`,
+          )
+        : member,
     ]);
     return Object.fromEntries(members);
   }
-  return settle(answer, [outputSchema], "answer");
+  return settle(data, [schema], name);
 }
 
 function isInteger(schema: Record<string, unknown>): boolean {
