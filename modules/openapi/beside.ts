@@ -1,5 +1,6 @@
 /** Reads the files beside a downloaded document that it refers to, one after the other, and has them bundled. */
 import type { DefinitionSource } from "#sdk";
+import { MAX_TRIED_FILES } from "./domain.ts";
 import { DocumentError } from "./failures.ts";
 import type { FoundFile, Scan } from "./generate/bundle.ts";
 
@@ -30,6 +31,7 @@ export async function bundleDefinition(
   const waiting = new Set(first.files);
   for (const file of waiting) {
     if (file === url) continue;
+    if (found.size >= MAX_TRIED_FILES) break;
     try {
       const content = await read(file);
       found.set(file, { url: file, text: content });

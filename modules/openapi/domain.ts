@@ -43,6 +43,9 @@ const bodyPlan = z.object({
 });
 export type BodyPlan = z.infer<typeof bodyPlan>;
 
+/** Files beside a document; the host reads fewer. It may name millions, and each that is asked for costs the server's own thread. */
+export const MAX_TRIED_FILES = 200;
+
 const serverPlan = z.object({
   /** May be relative, and may hold `{name}` of its variables. */
   url: z.string(),

@@ -173,6 +173,14 @@ test("at most 50 files are read, and a document that stands alone is stored as i
   expect(installed.body.problems[0]).toContain("Only 50 files are read");
   expect(files.requests).toHaveLength(before + 51);
 
+  for (let number = 61; number <= 100_000; number += 1) paths[`/p${number}`] = { $ref: `f${number}.json` };
+  served["/many/api.json"] = JSON.stringify(describe(paths));
+  const huge = await install("huge", { url: `${files.url}/many/api.json` });
+  expect(huge.status, JSON.stringify(huge.body).slice(0, 500)).toBe(201);
+  expect(huge.body.problems).toHaveLength(51);
+  expect(huge.body.problems[50]).toBe("And 99900 more.");
+  expect(files.requests).toHaveLength(before + 102);
+
   const alone = JSON.stringify(describe({ "/a": get("a") }, { servers: [{ url: files.url }] }));
   served["/alone.json"] = alone;
   expect((await install("alone", { url: `${files.url}/alone.json` })).status).toBe(201);

@@ -3,6 +3,7 @@
  * there. Where the document came from is kept for its relative servers. Nothing is fetched here.
  */
 import { resolveReference } from "#modules/shared/json-pointer.ts";
+import { MAX_TRIED_FILES } from "../domain.ts";
 import { type Fields, isRecord, own, ownRecord } from "../records.ts";
 import { BASE_KEY, parseTree, UNREAD_KEY } from "./read-document.ts";
 import { isAbsolute, readServer } from "./servers.ts";
@@ -29,7 +30,10 @@ export function scanFile(url: string, text: string): Scan {
     if (target !== undefined && target.file !== url) files.add(target.file);
     return reference;
   });
-  return { files: [...files], isBound: files.size > 0 || (isRecord(root) && needsBase(root)) };
+  return {
+    files: [...files].slice(0, MAX_TRIED_FILES),
+    isBound: files.size > 0 || (isRecord(root) && needsBase(root)),
+  };
 }
 
 /** The bundled document. @throws DocumentError */

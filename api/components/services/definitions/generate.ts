@@ -78,7 +78,7 @@ function checkDefinition(made: unknown, cut: Cut): ServiceDefinition {
     const [issue] = parsed.error.issues;
     throw new Error(`${issue?.path.join(".") || "the definition"}: ${issue?.message}.`);
   }
-  const { tools, ...service } = parsed.data;
+  const { tools, problems = [], ...service } = parsed.data;
   let left = DEFINITION_LIMITS.maxTotalCharacters - measure("the service", service);
   checkSettingsSchema("configSchema", service.configSchema);
   checkSettingsSchema("secretsSchema", service.secretsSchema);
@@ -95,7 +95,7 @@ function checkDefinition(made: unknown, cut: Cut): ServiceDefinition {
   return {
     ...service,
     ...cleanTexts("the service", service, cut),
-    problems: cutProblems(service.problems ?? [], cut),
+    problems: cutProblems(problems, cut),
     tools: tools.map(
       (tool): ToolDefinition => ({ ...tool, ...cleanTexts(`the tool ${tool.id}`, tool, cut) }),
     ),

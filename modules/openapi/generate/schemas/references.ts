@@ -8,7 +8,7 @@ import { UNREAD_KEY } from "../read-document.ts";
 const PLACE = "/openapi.json";
 
 const OUTSIDE =
-  "is outside of the document. Other files are read only where the document is installed by URL and they are of the same origin: bundle everything into one document and install that.";
+  "is outside of the document. Other files are read only where the document is installed by URL: those of the same origin, 50 at most. Else bundle everything into one document.";
 
 export interface References {
   /** What a `$ref` points to, through chains of references. @throws DocumentError */
