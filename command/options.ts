@@ -1,6 +1,7 @@
 /** Arguments and options parsed to what the API takes. Each throws a Failure that says what was expected. */
 import { closeSync, createReadStream, openSync, readSync, statSync } from "node:fs";
 import type { Readable } from "node:stream";
+import { parseExactJson } from "#runner/input.ts";
 import { usageFailure } from "./failure.ts";
 
 const UNITS_MS: Record<string, number> = { "": 1, ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
@@ -53,16 +54,16 @@ export function collect(text: string, before: readonly string[] | undefined): st
 /** A value as JSON; anything else is text. */
 export function parseValue(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseExactJson(text);
   } catch {
     return text;
   }
 }
 
-/** `what` names the text in the error. */
+/** `what` names the text in the error. Large integers keep their digits. */
 export function parseJson(text: string, what: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseExactJson(text);
   } catch (error) {
     throw usageFailure(`${what} must be JSON: ${(error as Error).message}`);
   }

@@ -1,6 +1,13 @@
 /** What can be given to a run as its input: the bounds, the same on a server and without one. */
 import { Buffer } from "node:buffer";
+import type { InvokeInput } from "#sdk";
+// Not all of the SDK: the command loads this with every script.
+import { mayHoldLargeInteger, parseExactJson } from "../sdk/exact-json.ts";
+import { settleIntegers } from "./docs/large-integers.ts";
 import { measureDepth } from "./wire/frames.ts";
+
+/** As inputs are read, wherever they are given. */
+export { parseExactJson };
 
 /** Of JSON text, in UTF-8. */
 export const MAX_INPUT_BYTES = 1024 * 1024;
@@ -23,4 +30,15 @@ export function writeInput(input: unknown): { text: string } | { problem: string
     return { problem: `must be nested at most ${MAX_INPUT_DEPTH} levels deep.` };
   }
   return { text };
+}
+
+/** What a script is given of the JSON text of its input: large integers are exact where the schema, JSON text too, says `integer`. */
+export function readInput(
+  text: string,
+  schema: string | null,
+  warn: NonNullable<InvokeInput["warn"]>,
+): unknown {
+  const data = parseExactJson(text);
+  if (!mayHoldLargeInteger(text)) return data;
+  return settleIntegers(data, schema === null ? null : JSON.parse(schema), "input", warn);
 }

@@ -111,7 +111,10 @@ export interface ExecutionInput {
   options?: ExecutionOptions;
   /** The client's own label of the process, shown to the script as `cyrnel.process.ref`. */
   ref?: string;
-  /** JSON data, shown to the script as `cyrnel.input`: at most 1 MiB of text, nested at most 64 levels deep. Absent: none. */
+  /**
+   * JSON data, shown to the script as `cyrnel.input`: at most 1 MiB of text, nested at most 64 levels deep. Absent: none. An integer beyond
+   * 2^53 is a RawInteger (`isRawInteger`, `withBigInts`) where the process's `inputSchema` says `integer`, else the nearest number.
+   */
   input?: unknown;
   /** The name of the source among the files, which its imports are relative to and errors show. Absent: `script.ts`. */
   name?: string;

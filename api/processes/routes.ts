@@ -53,7 +53,7 @@ export function registerProcessRoutes(
     "/processes",
     {
       ...write,
-      config: { whileDraining: "elsewhere" },
+      config: { whileDraining: "elsewhere", keepsIntegers: true },
       bodyLimit: MAX_BODY_WITH_INPUT_BYTES,
       // Before validation fills the body in: the same request is to be known again by any version.
       preValidation: async (request) => {
@@ -156,7 +156,7 @@ export function registerProcessRoutes(
     "/processes/:id/signals/run",
     {
       ...write,
-      config: { whileDraining: "elsewhere" },
+      config: { whileDraining: "elsewhere", keepsIntegers: true },
       bodyLimit: MAX_BODY_WITH_INPUT_BYTES,
       schema: {
         tags,

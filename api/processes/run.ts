@@ -7,6 +7,7 @@ import type { Environments } from "#api/components/modules/environments.ts";
 import { retryUntil } from "#api/db/retry.ts";
 import type { Redactor } from "#api/secrets/redactor.ts";
 import { orAborted } from "#modules/shared/limits.ts";
+import { readInput } from "#runner/input.ts";
 import { createWorkspace } from "#runner/workspace/workspace.ts";
 import type { ExecutionInput, ModuleLogger } from "#sdk";
 import type { Slot } from "./admission/queue.ts";
@@ -294,10 +295,11 @@ function bounded(confirmed: Promise<void>): Promise<void> {
   return Promise.race([confirmed, sleep(KILL_GRACE_MS, undefined, { ref: false })]);
 }
 
-function describeExecution({ id, submitted, row, memoryMb }: LiveRun, limits: RunLimits): ExecutionInput {
+function describeExecution(live: LiveRun, limits: RunLimits): ExecutionInput {
+  const { id, submitted, row, memoryMb } = live;
   const { timeoutMs, cpuMs, ref } = row;
   const { maxStdoutBytes, maxStderrBytes } = limits;
-  const { code, input, name } = submitted;
+  const { code, input, inputSchema, name } = submitted;
   return {
     eid: id,
     code,
@@ -309,7 +311,7 @@ function describeExecution({ id, submitted, row, memoryMb }: LiveRun, limits: Ru
       ...(cpuMs !== null && { cpuMs }),
     },
     ...(ref !== null && { ref }),
-    ...(input !== null && { input: JSON.parse(input) }),
+    ...(input !== null && { input: readInput(input, inputSchema, (warning) => live.warnOfInput(warning)) }),
     ...(name !== null && { name }),
     ...(submitted.files !== null && {
       files: readGiven(submitted).map(({ name, size, contentType }) => ({ name, size, contentType })),

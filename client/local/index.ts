@@ -5,7 +5,7 @@
 
 import { checkFileName } from "#runner/file-names.ts";
 import type { BundledEnvironment } from "#runner/host/environment.ts";
-import { writeInput } from "#runner/input.ts";
+import { readInput, writeInput } from "#runner/input.ts";
 import type { LocalExecuteOptions, LocalOptions, LocalRuntime } from "../kernel/local-model.ts";
 import type { ExecutionResult } from "../kernel/model.ts";
 import { createCatalog } from "./catalog.ts";
@@ -53,7 +53,7 @@ export function createLocalRuntime(options: LocalOptions): LocalRuntime {
     const { timeoutMs = DEFAULT_TIMEOUT_MS, memoryMb, cpuMs, ref, input, name, signal } = executeOptions;
     const { maxStdoutBytes = DEFAULT_MAX_STREAM_BYTES, maxStderrBytes = DEFAULT_MAX_STREAM_BYTES } =
       executeOptions;
-    const given = input === undefined ? {} : { input: toJsonData(input) };
+    const inputText = input === undefined ? null : toJsonText(input);
     const wrong = name === undefined ? null : checkFileName(name);
     if (wrong !== null) throw new TypeError(`The script's name ${JSON.stringify(name)} ${wrong}.`);
     const files = listGiven(executeOptions.files);
@@ -79,7 +79,7 @@ export function createLocalRuntime(options: LocalOptions): LocalRuntime {
           code,
           options: limits,
           ...(ref !== undefined && { ref }),
-          ...given,
+          ...(inputText !== null && { input: readInput(inputText, null, run.warn) }),
           ...(name !== undefined && { name }),
           ...(files.length > 0 && { files: files.map(({ read: _read, ...file }) => file) }),
         });
@@ -150,10 +150,10 @@ export function createLocalRuntime(options: LocalOptions): LocalRuntime {
 }
 
 /** What a server would store of it. @throws TypeError (code `invalid_input`) for what is no JSON data, or too much of it. */
-function toJsonData(input: unknown): unknown {
+function toJsonText(input: unknown): string {
   const written = writeInput(input);
   if ("problem" in written) {
     throw Object.assign(new TypeError(`The input ${written.problem}`), { code: "invalid_input" });
   }
-  return JSON.parse(written.text);
+  return written.text;
 }

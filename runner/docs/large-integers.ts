@@ -1,5 +1,6 @@
 /** Large integers in what a script is given: exact where a schema says `integer`, else the nearest number, and a warning. */
-import { type InvokeInput, isRawInteger, type JSONSchema } from "#sdk";
+import type { InvokeInput, JSONSchema } from "#sdk";
+import { isRawInteger } from "../../sdk/exact-json.ts";
 import { isRecord, own, resolvePointer } from "./pointer.ts";
 
 /** Schemas that are looked at for one value: references and alternatives multiply. */
@@ -24,9 +25,10 @@ export function settleIntegers(
     steps += schemas.length;
     if (isRawInteger(node)) {
       if (schemas.some(isInteger)) return node;
+      const number = Number(node.rawJSON);
+      if (Number.isFinite(number) && BigInt(number) === BigInt(node.rawJSON)) return number;
       const message = `${path} is ${node.rawJSON.slice(0, 100)}, and was rounded: JavaScript's numbers are exact up to 2^53, and ${missing} that it is an integer.`;
       warn({ code: "number_rounded", message, path });
-      const number = Number(node.rawJSON);
       return Number.isFinite(number) ? number : null;
     }
     if (Array.isArray(node)) {

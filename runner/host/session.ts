@@ -11,6 +11,7 @@ import {
   MAX_WARNINGS,
   type PrintLevel,
   type RunWarning,
+  writeExactJson,
 } from "#sdk";
 import type { PreparedSource } from "../source/prepare.ts";
 import type { Channel, ChannelClose } from "../wire/channel.ts";
@@ -298,7 +299,7 @@ export function makeStart(
     ...(sources !== undefined && { sources }),
     ...(packages !== undefined && { packages: [...new Set(packages.map(({ digest }) => digest))] }),
     process: { id: eid, ref: ref ?? null },
-    ...(input !== undefined && { input }),
+    ...(input !== undefined && describeInput(input)),
     seed,
     randomSeed,
     ...(before !== null && { journal: before.journal }),
@@ -314,6 +315,11 @@ export function makeStart(
       maxResultBytes,
     },
   };
+}
+
+function describeInput(input: unknown): Pick<StartParams, "input" | "exactInput"> {
+  const { text = "", isExact } = writeExactJson(input);
+  return isExact ? { exactInput: text } : { input };
 }
 
 const SEED_BYTES = 48;

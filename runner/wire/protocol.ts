@@ -66,6 +66,8 @@ export interface StartParams {
   process: { id: number; ref: string | null };
   /** JSON data: what the script finds as `cyrnel.input`. Absent: none. */
   input?: unknown;
+  /** In its place, where integers of it are bigints: JSON text, in which other numbers as large have a fraction. */
+  exactInput?: string;
   /** 32 random bytes, base64: seed of `crypto.getRandomValues`. */
   seed: string;
   /** Four integers from 0 to 2^32-1, not all zero: seed of `Math.random`. */

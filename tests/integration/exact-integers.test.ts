@@ -107,6 +107,35 @@ describe.each(["typescript-process", "typescript-ivm"])("%s", (environment) => {
     expect(active).toBe(environment);
   });
 
+  test("an input is exact where its schema says integer, and rounded aloud elsewhere", async () => {
+    const code = "return [typeof cyrnel.input.id, cyrnel.input, typeof cyrnel.input.free, Object.isFrozen(cyrnel.input)]";
+    const body = `{"block":true,"code":${JSON.stringify(code)},"input":{"id":9007199254740993,"free":9007199254740993,"huge":1e20},
+      "inputSchema":{"properties":{"id":{"type":"integer","maximum":9223372036854775807}}}}`;
+    const answer = await server.request("POST", "/processes", {
+      body,
+      headers: { "content-type": "application/json" },
+    });
+    expect(answer.body.result).toEqual([
+      "bigint",
+      { id: "9007199254740993", free: 9007199254740992, huge: 1e20 },
+      "number",
+      true,
+    ]);
+    expect(answer.body.warnings).toMatchObject([{ code: "number_rounded", path: "input.free" }]);
+    expect(answer.text).toContain('"input":{"id":9007199254740993,"free":9007199254740993,"huge":100000000000000000000}');
+    const again = await server.request("POST", `/processes/${answer.body.id}/signals/run`, {
+      body: '{"force":true,"block":true,"input":{"id":-9007199254740995}}',
+      headers: { "content-type": "application/json" },
+    });
+    expect(again.body.result[1]).toEqual({ id: "-9007199254740995" });
+    expect(again.body.warnings).toEqual([]);
+    const refused = await server.request("POST", "/processes", {
+      body: '{"code":"return 1","input":9007199254740993.5,"inputSchema":{"type":"string"}}',
+      headers: { "content-type": "application/json" },
+    });
+    expect(refused.body.code).toBe("invalid_request");
+  });
+
   test("an id goes from one answer into the next request as it is", async () => {
     const record = await runScript(`
       const { body } = await tools.shop.read({ path: { id: 1 } });

@@ -8,7 +8,16 @@ import type { Redactor } from "#api/secrets/redactor.ts";
 import type { CallCaller } from "#api/tools/gate.ts";
 import { boundWarnings } from "#runner/host/outcome.ts";
 import { createWorkspace, type StoredFile, type Workspace } from "#runner/workspace/workspace.ts";
-import type { CallFiles, ErrorDetail, ExecutionState, PackageUse, PrintLevel, RunWarning, Usage } from "#sdk";
+import {
+  type CallFiles,
+  type ErrorDetail,
+  type ExecutionState,
+  MAX_WARNINGS,
+  type PackageUse,
+  type PrintLevel,
+  type RunWarning,
+  type Usage,
+} from "#sdk";
 import type { FileRefusal, ProcessArtifact } from "../model/files.ts";
 import {
   type CarriedRun,
@@ -76,8 +85,10 @@ export class LiveRun {
   #killed = false;
   #decided: Ending | null = null;
   #reported: ReportedError | null = null;
+  readonly #inputWarnings: RunWarning[] = [];
   #warnings: readonly RunWarning[] = [];
   #droppedWarnings = 0;
+  #unkeptOfInput = 0;
   #ending: Ending | null = null;
   #isStored = false;
 
@@ -263,11 +274,19 @@ export class LiveRun {
     this.#droppedWarnings = dropped;
   }
 
-  /** Those of its calls, then those of its script. */
+  warnOfInput(warning: RunWarning): void {
+    if (this.#inputWarnings.length < MAX_WARNINGS) {
+      this.#inputWarnings.push(parseWarning(warning, this.#options.redactor));
+    } else this.#unkeptOfInput += 1;
+  }
+
+  /** Those of its input, then of its calls, then of its script. */
   get warnings(): readonly RunWarning[] {
-    if (this.#log === null) return boundWarnings(this.#warnings, this.#droppedWarnings);
-    const { warnings, droppedWarnings } = this.#log;
-    return boundWarnings([...warnings, ...this.#warnings], droppedWarnings + this.#droppedWarnings);
+    const { warnings = [], droppedWarnings = 0 } = this.#log ?? {};
+    return boundWarnings(
+      [...this.#inputWarnings, ...warnings, ...this.#warnings],
+      this.#unkeptOfInput + droppedWarnings + this.#droppedWarnings,
+    );
   }
 
   /** Its source names a package. */

@@ -2,7 +2,7 @@
 import { AppError } from "#api/errors.ts";
 import type { StrictChecks } from "#api/tools/validation/strict-checks.ts";
 import { writeInput } from "#runner/input.ts";
-import type { JSONSchema } from "#sdk";
+import { type JSONSchema, mayHoldLargeInteger } from "#sdk";
 import type { StoredInput } from "../model/records.ts";
 
 const MAX_SCHEMA_CHARACTERS = 64 * 1024;
@@ -26,7 +26,7 @@ export async function checkInput(
     const found = `must be at most ${MAX_SCHEMA_CHARACTERS} characters of JSON text; found ${inputSchema.length}.`;
     throw refuseInput("inputSchema", found);
   }
-  const outcome = await checks.check(caller, schema, input);
+  const outcome = await checks.check(caller, toPlain(schema, inputSchema), toPlain(input, text));
   switch (outcome.kind) {
     case "busy":
       throw new AppError("limit_reached", outcome.message);
@@ -45,6 +45,11 @@ export async function checkInput(
       );
   }
   return { input: text, inputSchema };
+}
+
+/** The nearest numbers in place of large integers: a validator knows no others. */
+function toPlain<T>(data: T, text: string | null): T {
+  return text !== null && mayHoldLargeInteger(text) ? JSON.parse(text) : data;
 }
 
 /** `message` goes on after the name of the field. */

@@ -139,7 +139,8 @@ function start(params: object, main: unknown): void {
   run.process.id = id;
   run.process.ref = ref;
   ObjectFreeze(run.process);
-  run.input = freezeData(own(params, "input"));
+  const exactInput = own(params, "exactInput");
+  run.input = freezeData(typeof exactInput === "string" ? parseExact(exactInput) : own(params, "input"));
   run.seed = own(params, "seed") as string;
   run.files = (own(params, "files") ?? []) as NonNullable<StartParams["files"]>;
   seedRandom(own(params, "randomSeed") as number[]);
