@@ -105,6 +105,15 @@ describe("the input", () => {
     expect((await runLocal("return typeof cyrnel.input")).stdout).toBe('"undefined"\n');
   });
 
+  test("tells of the integers that a script gets rounded", async () => {
+    const flags = ["--local", "--input", "-", "--set", "b.c=9007199254740995"];
+    const ended = await cyrnel(["run", await script(), ...flags], { input: '{"a":[9007199254740993]}' });
+    expect([ended.code, ended.stdout]).toEqual([0, '{"a":[9007199254740992],"b":{"c":9007199254740996}}\n']);
+    for (const path of ["input.a[0] is 9007199254740993", "input.b.c is 9007199254740995"]) {
+      expect(ended.stderr).toContain(`${path}, and was rounded`);
+    }
+  });
+
   test.each([
     { flags: ["--input", "missing.json"], says: "missing.json cannot be read: there is no such file." },
     { flags: ["--input", "-"], input: "{a: 1}", says: "Standard input (--input -) must be JSON: " },

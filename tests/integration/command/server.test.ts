@@ -75,6 +75,12 @@ describe("run", () => {
     expect([ended.code, ended.stdout]).toEqual([0, '{"a":[1],"b":{"c":2}}\n']);
     const [{ id }] = (await server.get("/processes?limit=1")).body.processes;
     expect((await server.get(`/processes/${id}`)).body.input).toEqual({ a: [1], b: { c: 2 } });
+    const exact = await given('{"a":9007199254740993}', "--set", "b=-9007199254740995");
+    expect(exact.stderr).toContain("input.b is -9007199254740995, and was rounded");
+    const [{ id: exactId }] = (await server.get("/processes?limit=1")).body.processes;
+    expect((await server.get(`/processes/${exactId}`)).text).toContain(
+      '"input":{"a":9007199254740993,"b":-9007199254740995}',
+    );
     const large = await given(JSON.stringify("x".repeat(1024 * 1024)));
     expect(large.stderr).toContain("body.input: must be at most 1048576 bytes of JSON text");
     expect(large.code).toBe(2);
