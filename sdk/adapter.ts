@@ -32,6 +32,12 @@ export interface SavedFile {
   contentType: string;
 }
 
+/**
+ * Lets the script have an answer before its body has come. Null: it has as many bodies open as it may. What it returns gives the answer,
+ * whose \`body\` is \`{stream: true}\`, and resolves when the body has come or the script wants no more of it; it rejects as \`bytes\`.
+ */
+export type OpenStream = () => ((answer: unknown, bytes: AsyncIterable<Uint8Array>) => Promise<void>) | null;
+
 /** One tool call as an adapter or a binding sees it. `eid` and `signal` are set by the host. */
 export interface InvokeInput {
   serviceId: string;
@@ -58,6 +64,11 @@ export interface InvokeInput {
    * that file when all of it has come; rejects when the call is over, or when the run may not write as much.
    */
   save?(contentType: string, bytes: AsyncIterable<Uint8Array>): Promise<SavedFile>;
+  /**
+   * For requests of \`fetch\`: the script reads the body while it comes. The host bounds each wait for a piece; what \`invoke\`
+   * answers afterwards is for the records of the call.
+   */
+  openStream?: OpenStream;
   /** From the host: told the HTTP status of the service's answer, for the records of the call. */
   onAnswered?(httpStatus: number): void;
 }

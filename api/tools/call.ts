@@ -2,6 +2,7 @@
  * The one path of every tool call: visible ► policy ► (approval) ► fit ► record ► invoke ► redact. Ends at the first step
  * that refuses it, when it is canceled, or when its time is over. Writes no trail: the caller does.
  */
+import type { Timer } from "#modules/shared/limits.ts";
 import { settleIntegers } from "#runner/docs/large-integers.ts";
 import { pathOf } from "#runner/tool-patterns.ts";
 import type { AdapterModule, JSONSchema } from "#sdk";
@@ -40,7 +41,15 @@ import {
   noteBytes,
   openNoting,
 } from "./requests/named-files.ts";
-import { createSave, type JsonResult, redactAnswer, type Save, saveResult, toJsonResult } from "./results.ts";
+import {
+  createOpenStream,
+  createSave,
+  type JsonResult,
+  redactAnswer,
+  type Save,
+  saveResult,
+  toJsonResult,
+} from "./results.ts";
 import type { CallTarget } from "./targets.ts";
 import type { ParameterValidator } from "./validation/validator.ts";
 
@@ -81,6 +90,9 @@ export interface ToolCaller {
 interface OpenCall extends ToolCall {
   path: string;
   readonly clock: CallClock;
+  readonly timer: Timer;
+  /** The script has its answer, and reads the body. */
+  isStreaming: boolean;
   /** Aborts with a CallError when the call is canceled or its time is over. */
   readonly signal: AbortSignal;
   /** It waits for an approval, or did when it was aborted. */
@@ -154,7 +166,9 @@ export function createToolCaller(options: ToolCallerOptions): ToolCaller {
         "The answer holds a number that JavaScript has only as infinity, or NaN: it became null.";
       warn({ code: "value_not_json", message, path: "answer" });
     }
-    return hasLargeIntegers ? settleIntegers(answer, await options.readOutputSchema(call), "answer", warn) : answer;
+    return hasLargeIntegers
+      ? settleIntegers(answer, await options.readOutputSchema(call), "answer", warn)
+      : answer;
   }
 
   async function resolve(call: OpenCall): Promise<void> {
@@ -261,7 +275,7 @@ export function createToolCaller(options: ToolCallerOptions): ToolCaller {
     parameters: Record<string, unknown>,
     save: Save | undefined,
   ) {
-    const { serviceId, toolId, signal, caller, workspace, warn } = call;
+    const { serviceId, toolId, signal, caller, workspace, warn, openStream } = call;
     try {
       return await adapter.invoke({
         serviceId,
@@ -272,6 +286,9 @@ export function createToolCaller(options: ToolCallerOptions): ToolCaller {
         ...(workspace !== undefined && { files: workspace.files }),
         ...(warn !== undefined && { warn }),
         ...(save !== undefined && adapter.savesAnswers === true && { save }),
+        ...(openStream && {
+          openStream: createOpenStream(openStream, call, redactor, limits.maxResultBytes),
+        }),
         onAnswered: (httpStatus) => noteAnswered(call, httpStatus),
       });
     } catch (error) {
@@ -308,6 +325,15 @@ export function createToolCaller(options: ToolCallerOptions): ToolCaller {
       path: pathOf({ serviceId, toolId }),
       clock,
       signal: ended.signal,
+      timer: {
+        stop: () => clearTimeout(timer ?? undefined),
+        restart() {
+          if (timer === null) return;
+          clearTimeout(timer);
+          timer = setTimeout(timeOut, limits.invokeTimeoutMs);
+        },
+      },
+      isStreaming: false,
       decision: null,
       moved: [],
       httpStatus: null,
@@ -346,6 +372,10 @@ export function createToolCaller(options: ToolCallerOptions): ToolCaller {
           ...times,
         });
       };
+      const reportAnswered = ({ httpStatus }: OpenCall) => {
+        if (httpStatus !== null && httpStatus >= 400) report("error", "http_error");
+        else report("ok", null);
+      };
       try {
         opened = open(given, clock);
         using call = opened;
@@ -353,11 +383,15 @@ export function createToolCaller(options: ToolCallerOptions): ToolCaller {
         // A race, because an adapter may ignore its signal.
         const result = await Promise.race([perform(call), rejectWhenAborted(call.signal)]);
         // Whoever was told of it.
-        if (call.httpStatus !== null && call.httpStatus >= 400) report("error", "http_error");
-        else report("ok", null);
+        reportAnswered(call);
         return result;
       } catch (error) {
         const failure = toCallError(error, options.log);
+        if (opened?.isStreaming === true && failure.failure === "call_canceled") {
+          // It was answered; the script, or its end, wanted no more of the body.
+          reportAnswered(opened);
+          throw failure;
+        }
         const goesOn = given.signal?.reason === RUN_LEFT && opened?.isAsking === true;
         if (!goesOn) report(failure.outcome, failure.code ?? failure.failure);
         throw failure;

@@ -1,5 +1,5 @@
 /** A tool call as types: who calls, what is called, what roles and policies answer about it, and how it ended. */
-import type { CallFiles, InvokeInput } from "#sdk";
+import type { CallFiles, InvokeInput, OpenStream } from "#sdk";
 import type { CallClock } from "../bounds/call-clock.ts";
 
 /** On whose behalf a tool is looked for or called. Empty in anonymous mode. */
@@ -120,6 +120,8 @@ export interface ToolCall extends ToolPath {
   onResolved?: ((path: ToolPath, parameters: ToolCall["parameters"]) => void) | undefined;
   /** Adds a warning to the run; absent for a direct call. */
   warn?: InvokeInput["warn"] | undefined;
+  /** How the script reads the body of an answer to \`fetch\` while it comes. */
+  openStream?: OpenStream | undefined;
   /** Told the HTTP status of the service's answer, where it had one. */
   onAnswered?: ((httpStatus: number) => void) | undefined;
   /** False: an answer that says it failed is the result of the call, whose outcome is `error` nevertheless. */

@@ -1,8 +1,15 @@
 /** What an adapter has answered as what a script gets: JSON within limits, or a file of the run's workspace. */
-import { orAborted } from "#modules/shared/limits.ts";
+import { limitWaits, orAborted, type Timer } from "#modules/shared/limits.ts";
 import { contentTypeOf, isTextType } from "#runner/file-names.ts";
 import { measureDepth } from "#runner/wire/frames.ts";
-import { type InvokeInput, mayHoldLargeInteger, parseExactJson, type SavedFile, toRawInteger } from "#sdk";
+import {
+  type InvokeInput,
+  mayHoldLargeInteger,
+  type OpenStream,
+  parseExactJson,
+  type SavedFile,
+  toRawInteger,
+} from "#sdk";
 import type { Redactor } from "../secrets/redactor.ts";
 import { refuseCall } from "./failure.ts";
 import type { ToolCall } from "./gate.ts";
@@ -31,6 +38,25 @@ export function createSave(
     const pieces = whileOpen(bytes, signal);
     const { size } = await save(isText ? redactBytes(pieces, redactor) : pieces);
     return { file: name, size, contentType };
+  };
+}
+
+/** Gives an answer and its body to a script without known secrets, also where one is split over two pieces. */
+export function createOpenStream(
+  open: OpenStream,
+  call: { readonly signal: AbortSignal; readonly timer: Timer; isStreaming: boolean },
+  redactor: Pick<Redactor, "text" | "value" | "createByteStream">,
+  maxAnswerBytes: number,
+): OpenStream {
+  return () => {
+    const stream = open();
+    if (stream === null) return null;
+    return (given, bytes) => {
+      const { answer } = toJsonResult(given, maxAnswerBytes);
+      call.isStreaming = true;
+      const pieces = limitWaits(whileOpen(bytes, call.signal), call.timer);
+      return stream(redactor.value(redactAnswer(answer, redactor)), redactBytes(pieces, redactor));
+    };
   };
 }
 

@@ -110,7 +110,7 @@ function createBindings(catalog: Catalog, find: FindRun, checker: Checker | null
     }
     const call = () => tool.invoke(fitting, { processId: run.id, seq: seq ?? 0, signal: over, files });
     const made = request.throwOnError === false ? orAnswer(call) : call();
-    if (isFetch && saveAs !== undefined) return answerFetch(run.workspace, saveAs, await made);
+    if (isFetch && saveAs !== undefined) return answerFetch(run.workspace, request, await made);
     return saveAs === undefined
       ? toJsonData(tool.path, await made, run.warn)
       : saveResult(run.workspace, saveAs, await made);

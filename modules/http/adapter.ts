@@ -94,7 +94,7 @@ async function call(
   fetch: typeof globalThis.fetch,
   { timeoutMs, maxStreamMs, credentials }: Service,
   rule: Rule,
-  { serviceId, parameters, signal: wish, files, save, onAnswered, warn }: InvokeInput,
+  { serviceId, parameters, signal: wish, files, save, openStream, onAnswered, warn }: InvokeInput,
 ): Promise<Answer> {
   const credential = credentials.get(rule.name);
   if (rule.auth !== undefined && credential === undefined) {
@@ -105,15 +105,25 @@ async function call(
   }
   const request = await prepareRequest(rule, credential, parameters, files);
   const what = nameOf(request);
+  let isStreaming = false;
+  const onStreaming = (status: number) => {
+    isStreaming = true;
+    onAnswered?.(status);
+  };
   const limits = {
     timeoutMs,
     signals: [wish],
-    onTimeout: () => new HttpError("timeout", `${what} did not end within ${timeoutMs} ms (timeoutMs).`),
+    onTimeout() {
+      const found = isStreaming
+        ? `stalled: nothing of its body came for ${timeoutMs} ms`
+        : `did not end within ${timeoutMs} ms`;
+      return new HttpError("timeout", `${what} ${found} (timeoutMs).`);
+    },
     onCancel: () => new HttpError("aborted", `${what} was stopped.`),
   };
-  const answer = await withLimits(limits, (signal) =>
+  const answer = await withLimits(limits, (signal, timer) =>
     send(request, {
-      ...{ fetch, rule, credential, save, signal, warn },
+      ...{ fetch, rule, credential, save, openStream, onStreaming, signal, timer, warn },
       maxStreamMs: Math.min(maxStreamMs, timeoutMs * 0.9),
     }),
   );

@@ -1,7 +1,8 @@
 /** Sends one request and reads its answer: redirects as the rule has it, within the bounds of size; nothing is sent twice. */
 import { ReadableStream } from "node:stream/web";
-import { readFor } from "#modules/shared/limits.ts";
-import type { InvokeInput } from "#sdk";
+import { setTimeout as sleep } from "node:timers/promises";
+import { limitWaits, readFor, type Timer } from "#modules/shared/limits.ts";
+import type { InvokeInput, OpenStream } from "#sdk";
 import { describeTransportFailure, HttpError } from "./failures.ts";
 import { listShownHeaders } from "./headers.ts";
 import { addressOf, type Body, type Credential, type Request, readTarget } from "./request.ts";
@@ -10,6 +11,8 @@ import { MAX_INLINE_BYTES, type Rule } from "./rules.ts";
 const MAX_REDIRECTS = 5;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 const WITHOUT_BODY: ReadonlySet<number> = new Set([101, 204, 205, 304]);
+/** A body of unknown length that has not ended by then, after the headers, is streamed. */
+const STREAM_AFTER_MS = 250;
 /** Codings that fetch undoes. It undoes none of a list with another among them. */
 const DECODED: ReadonlySet<string> = new Set(["gzip", "x-gzip", "deflate", "br", "zstd"]);
 
@@ -23,6 +26,12 @@ export interface Sending {
   maxStreamMs: number;
   /** Where a body goes that is too large for the answer; absent: into the answer. */
   save: InvokeInput["save"];
+  /** How the script reads a body while it comes; absent: it cannot. */
+  openStream: InvokeInput["openStream"];
+  /** Told of a body that streams, with the status. */
+  onStreaming(status: number): void;
+  /** Ends the request. */
+  timer: Timer;
   /** Aborts with the caller's wish or at the deadline. */
   signal: AbortSignal;
 }
@@ -33,7 +42,8 @@ export interface Answer {
   headers: [string, string][];
   url: string;
   redirected: boolean;
-  body: null | { text: string } | { base64: string } | { file: string; size: number };
+  /** `streamed`: bytes that the script has had. */
+  body: null | { text: string } | { base64: string } | { file: string; size: number } | { streamed: number };
 }
 
 /** @throws HttpError when no answer came; an abort rejects with the signal's reason. */
@@ -41,14 +51,14 @@ export async function send(request: Request, sending: Sending): Promise<Answer> 
   const what = nameOf(request);
   try {
     const { response, url, method, redirected } = await follow(request, sending, what);
-    return {
+    const head = {
       status: response.status,
       statusText: response.statusText,
       headers: listShownHeaders(response.headers),
       url: url.href,
       redirected,
-      body: await readBody(response, method, sending, what),
     };
+    return { ...head, body: await readBody(response, method, sending, what, head) };
   } catch (error) {
     sending.signal.throwIfAborted();
     throw error instanceof HttpError ? error : describeTransportFailure(error, what);
@@ -126,15 +136,19 @@ function becomesGet(status: number, method: string): boolean {
 async function readBody(
   response: Response,
   method: string,
-  { rule, save, warn, maxStreamMs }: Sending,
+  sending: Sending,
   what: string,
+  head: object,
 ): Promise<Answer["body"]> {
   if (method === "HEAD" || WITHOUT_BODY.has(response.status)) {
     await response.body?.cancel();
     return null;
   }
   await requireDecoded(response, what);
-  if (/^text\/event-stream\b/i.test(response.headers.get("content-type") ?? "")) {
+  const { rule, save, warn, maxStreamMs, openStream } = sending;
+  const isEventStream = /^text\/event-stream\b/i.test(response.headers.get("content-type") ?? "");
+  let stream = isEventStream ? openStream?.() : null;
+  if (isEventStream && !stream) {
     const maxBytes = Math.min(rule.maxResponseBytes, MAX_INLINE_BYTES);
     const { bytes, isWhole } = await readFor(response, maxStreamMs, maxBytes);
     const message = `${what} answered with an event stream that went on: the body is what came within ${maxStreamMs} ms, at most ${maxBytes} bytes.`;
@@ -142,23 +156,60 @@ async function readBody(
     return encode(bytes);
   }
   const pieces = limitBytes(response, rule, what)[Symbol.asyncIterator]();
+  /** It may fail before anyone waits for it. */
+  const begin = () => {
+    const next = pieces.next();
+    next.catch(() => {});
+    return next;
+  };
   const taken: Uint8Array[] = [];
   let bytes = 0;
+  let late =
+    openStream && !response.headers.has("content-length")
+      ? sleep(STREAM_AFTER_MS, null, { ref: false })
+      : null;
   try {
     for (;;) {
-      const { done, value } = await pieces.next();
+      const next = begin();
+      let came = stream ? null : await Promise.race(late === null ? [next] : [next, late]);
+      if (came === null) stream ??= openStream?.();
+      if (came === null && stream) {
+        sending.onStreaming(response.status);
+        return await pass(joined(taken, pieces, next), { ...head, body: { stream: true } }, stream, sending);
+      }
+      late = came === null ? null : late;
+      came ??= await next;
+      const { done, value } = came;
       if (done) return encode(Buffer.concat(taken, bytes));
       taken.push(value);
       bytes += value.byteLength;
       if (save === undefined || bytes <= MAX_INLINE_BYTES) continue;
       const type = response.headers.get("content-type") ?? "application/octet-stream";
-      const { file, size } = await save(type, joined(taken, pieces));
+      const { file, size } = await save(type, joined(taken, pieces, begin()));
       return { file, size };
     }
   } finally {
     // Ends the connection where the body was not read to its end.
     void pieces.return?.(undefined)?.catch(() => {});
   }
+}
+
+/** Answers once the script has had the whole body, or wants no more of it. */
+async function pass(
+  pieces: AsyncIterable<Uint8Array>,
+  answer: object,
+  stream: NonNullable<ReturnType<OpenStream>>,
+  { timer }: Sending,
+): Promise<{ streamed: number }> {
+  let streamed = 0;
+  const counted = async function* () {
+    for await (const piece of pieces) {
+      streamed += piece.byteLength;
+      yield piece;
+    }
+  };
+  await stream(answer, limitWaits(counted(), timer));
+  return { streamed };
 }
 
 /** In what is still encoded no secret is found, and no limit counts. */
@@ -200,9 +251,10 @@ async function* limitBytes(
 async function* joined(
   taken: Uint8Array[],
   rest: AsyncIterator<Uint8Array, undefined>,
+  begun: ReturnType<typeof rest.next>,
 ): AsyncGenerator<Uint8Array> {
   yield* taken.splice(0);
-  for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value;
+  for (let next = await begun; !next.done; next = await rest.next()) yield next.value;
 }
 
 /** Text where that gives the same bytes again: secrets in it are found. */

@@ -7,6 +7,22 @@ export interface CallLimits {
   onCancel(): Error;
 }
 
+/** A limit of time that can be put off. */
+export interface Timer {
+  restart(): void;
+  stop(): void;
+}
+
+/** The limit counts for each piece by itself, while it is waited for. */
+export async function* limitWaits<T>(pieces: AsyncIterable<T>, timer: Timer): AsyncGenerator<T> {
+  timer.restart();
+  for await (const piece of pieces) {
+    timer.stop();
+    yield piece;
+    timer.restart();
+  }
+}
+
 /**
  * Runs `work` with a signal that aborts when the time is up or one of `signals` does; then it rejects with that reason,
  * even if `work` throws another error. (By hand, because the signals of `AbortSignal.timeout` and `any` would live on after
@@ -14,22 +30,30 @@ export interface CallLimits {
  */
 export async function withLimits<T>(
   { timeoutMs, signals, onTimeout, onCancel }: CallLimits,
-  work: (signal: AbortSignal) => Promise<T>,
+  work: (signal: AbortSignal, timer: Timer) => Promise<T>,
 ): Promise<T> {
   const ends = new AbortController();
   const cancel = () => ends.abort(onCancel());
-  const timer = setTimeout(() => ends.abort(onTimeout()), timeoutMs);
+  const start = () => setTimeout(() => ends.abort(onTimeout()), timeoutMs);
+  let timer = start();
+  const stop = () => clearTimeout(timer);
+  let isOver = false;
+  const restart = () => {
+    stop();
+    if (!isOver) timer = start();
+  };
   try {
     for (const signal of signals) {
       if (signal?.aborted) cancel();
       signal?.addEventListener("abort", cancel, { once: true });
     }
     ends.signal.throwIfAborted();
-    return await work(ends.signal);
+    return await work(ends.signal, { restart, stop });
   } catch (error) {
     throw ends.signal.aborted ? ends.signal.reason : error;
   } finally {
-    clearTimeout(timer);
+    isOver = true;
+    stop();
     for (const signal of signals) signal?.removeEventListener("abort", cancel);
   }
 }

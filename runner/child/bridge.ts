@@ -23,7 +23,7 @@ import type {
 const MAX_FRAME_BYTES = 64 * 1024 * 1024;
 const CHUNK_BYTES = 64 * 1024;
 /** Literals, so that no schema library comes into this process; the types keep them equal to the host's. */
-export const PROTOCOL: typeof PROTOCOL_VERSION = 8;
+export const PROTOCOL: typeof PROTOCOL_VERSION = 9;
 const MAX_PIECE_BYTES: (typeof PROTOCOL_LIMITS)["maxFilePieceBytes"] = 262_144;
 
 /**

@@ -4,7 +4,7 @@
  */
 import { createHash, hash } from "node:crypto";
 import type { z } from "zod";
-import { type SavedAnswer, type SaveTurn, writeExactJson } from "#sdk";
+import { type OpenStream, type SavedAnswer, type SaveTurn, writeExactJson } from "#sdk";
 import { WORKSPACE_LIMIT_ERROR } from "../file-names.ts";
 import type { Channel } from "../wire/channel.ts";
 import { exceeding, type Violation, violation } from "../wire/check-message.ts";
@@ -17,6 +17,7 @@ import {
   type SessionLimits,
   type WireError,
 } from "../wire/protocol.ts";
+import { type Bodies, createBodies } from "./bodies.ts";
 import { createRestores } from "./restores.ts";
 import type { OpenCall } from "./waiting.ts";
 
@@ -39,7 +40,7 @@ const LOST_ANSWER: Divergence = {
 
 /** What the host does for each call; bytes that a call of a file answers are attached. A rejection reaches the script as its name, message, code, status and the members of its `answer`. */
 export type CallHandlers = {
-  [M in CallMethod]: (
+  [M in Exclude<CallMethod, "readBody">]: (
     params: z.infer<(typeof callParamsSchemas)[M]>,
     signal: AbortSignal,
     /** Which of the run's calls it is, from 1. */
@@ -48,6 +49,7 @@ export type CallHandlers = {
     attachment: Buffer | null,
     /** When its answer may become a file. */
     turn: SaveTurn,
+    openStream: OpenStream,
   ) => Promise<unknown>;
 };
 
@@ -122,7 +124,9 @@ export function createCalls(options: CallOptions): Calls {
   let restores = before.length === 0 ? null : openRestores();
   const aborter = new AbortController();
   /** Calls under way, by id; those that the script can abort have a controller. */
-  const open = new Map<number, OpenCall & { aborter: AbortController | null }>();
+  const open = new Map<number, OpenCall & { aborter: AbortController | null; isAnswered: boolean }>();
+  /** Made with the first body that streams. */
+  let bodies: Bodies | null = null;
   let logChars = 0;
   let hasLost = false;
   let lastId = 0;
@@ -161,6 +165,11 @@ export function createCalls(options: CallOptions): Calls {
     else void restored.then(() => sendReply(id, () => reply));
   }
 
+  async function readBody({ call }: { call: number }) {
+    bodies ??= createBodies();
+    return bodies.read(call);
+  }
+
   /** Kept before it is sent: the call must not be made again. Without a log it is encoded only when it can be sent. */
   function answer(id: number, call: LoggedCall, body: { result: unknown } | { error: unknown }): void {
     const members = isGivenUp() ? null : encodeReply(body);
@@ -188,7 +197,7 @@ export function createCalls(options: CallOptions): Calls {
       if (id <= lastId) return violation(`call id ${id} does not follow ${lastId}`);
       lastId = id;
       const isOfFile = FILE_METHODS.has(method);
-      if (isOfFile) fileCalls++;
+      if (isOfFile || method === "readBody") fileCalls++;
       if (fileCalls > PROTOCOL_LIMITS.maxFileCalls || log.length - fileCalls >= limits.maxCalls) {
         return violation(
           `more than ${limits.maxCalls} calls were made, or ${PROTOCOL_LIMITS.maxFileCalls} of files`,
@@ -232,27 +241,42 @@ export function createCalls(options: CallOptions): Calls {
         if (wait === null) place = restores.nextPlace(log.length);
         return wait;
       };
+      const openStream: OpenStream = () => {
+        bodies ??= createBodies();
+        const { open: openBody, take } = bodies;
+        if (!openBody(id)) return null;
+        return (result, bytes) => {
+          entry.isAnswered = true;
+          answer(id, call, { result });
+          return take(id, bytes);
+        };
+      };
       // The union of methods is one type to the compiler; each handler gets the parameters its own schema made.
-      const handler = handlers[method] as (
+      const handler = (method === "readBody" ? readBody : handlers[method]) as (
         params: unknown,
         signal: AbortSignal,
         seq: number,
         attachment: Buffer | null,
         turn: SaveTurn,
+        openStream: OpenStream,
       ) => Promise<unknown>;
       const own = method === "invoke" || method === "ask" ? new AbortController() : null;
-      open.set(id, { id, method, params, aborter: own });
+      const entry = { id, method, params, aborter: own, isAnswered: false };
+      open.set(id, entry);
       const signal = own?.signal ?? aborter.signal;
       // Begun at once: what ends the run may stand in the same chunk, and after the end no call may begin.
       const work = async () => {
         aborter.signal.throwIfAborted();
-        return handler(params, signal, seq, attachment, turn);
+        return handler(params, signal, seq, attachment, turn, openStream);
       };
       const begun = restores === null ? work() : restores.begin(work);
       restores?.advance(seq);
       begun.then(
         (result) => {
           open.delete(id);
+          bodies?.end(id, {});
+          if (entry.isAnswered) return;
+          bodies?.close(id);
           if (method === "invoke" && params.saveAs !== undefined) noteSaved(call, result, place);
           if (isOfFile && result instanceof Uint8Array) {
             sendReply(id, () => encodeReply({ result: { bytes: result.length } }), result);
@@ -261,6 +285,9 @@ export function createCalls(options: CallOptions): Calls {
         },
         (error: unknown) => {
           open.delete(id);
+          bodies?.end(id, { error });
+          if (entry.isAnswered) return;
+          bodies?.close(id);
           if (error instanceof Error && error.name === WORKSPACE_LIMIT_ERROR) end(exceeding(error.message));
           else if (isOfFile) sendReply(id, () => encodeReply(toErrorReply(error)));
           else answer(id, call, toErrorReply(error));
@@ -270,10 +297,12 @@ export function createCalls(options: CallOptions): Calls {
     },
     cancel(id) {
       if (id > lastId) return violation(`call ${id} was canceled before it was made`);
+      bodies?.close(id);
       open.get(id)?.aborter?.abort(new Error("The script has canceled the call."));
       return null;
     },
-    listOpen: () => [...open.values()].filter(({ aborter: own }) => own?.signal.aborted !== true),
+    listOpen: () =>
+      [...open.values()].filter((call) => !call.isAnswered && call.aborter?.signal.aborted !== true),
     freeze() {
       frozen = Promise.withResolvers();
     },
@@ -286,7 +315,10 @@ export function createCalls(options: CallOptions): Calls {
       const ended = new Error("The run has ended.");
       aborter.abort(ended);
       restores?.end();
-      for (const { aborter: own } of open.values()) own?.abort(ended);
+      for (const { id, aborter: own } of open.values()) {
+        bodies?.close(id);
+        own?.abort(ended);
+      }
       frozen?.resolve();
     },
     sent: () => replies,

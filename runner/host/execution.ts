@@ -173,13 +173,19 @@ export async function runExecution(
         start,
         ...(packages.length > 0 && { packages: on.packages.encode(packages, child.ready.isFork === true) }),
         calls: {
-          async invoke(call, callSignal, seq, _bytes, saveTurn) {
+          async invoke(call, callSignal, seq, _bytes, saveTurn, openStream) {
             if (call.serviceId === "fetch") {
               bodyFiles ??= createBodyFiles(bindings, eid);
               bodyFiles.note(call);
             }
             const saving = call.saveAs === undefined ? {} : { saveTurn };
-            return bindings.invokeTool({ ...dropUndefined(call), ...saving, eid, signal: callSignal, seq });
+            const streaming = call.serviceId === "fetch" && call.saveAs !== undefined ? { openStream } : {};
+            return bindings.invokeTool({
+              ...dropUndefined(call),
+              ...saving,
+              ...streaming,
+              ...{ eid, signal: callSignal, seq },
+            });
           },
           discoverServices: (query) => bindings.discoverServices(dropUndefined(query), { eid }),
           async discoverTools(query) {

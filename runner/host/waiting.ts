@@ -33,6 +33,7 @@ function nameOf({ method, params }: OpenCall): string {
     return `fetch of ${cut((parameters as { url?: unknown }).url)}`;
   }
   if (method === "invoke") return cut(`tools.${serviceId}.${toolId}`);
+  if (method === "readBody") return "the body of a fetch";
   return name === undefined ? `cyrnel.${method}` : `${method} of ${cut(name)}`;
 }
 

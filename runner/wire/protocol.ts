@@ -7,7 +7,7 @@ import { z } from "zod";
 import { isJsonObject, runWarningSchema } from "#sdk";
 
 /** Raised whenever a message changes shape; a child with another version is refused. */
-export const PROTOCOL_VERSION = 8;
+export const PROTOCOL_VERSION = 9;
 
 /** Bounds of one connection. Configurable ones are defaults. */
 export const PROTOCOL_LIMITS = {
@@ -24,7 +24,7 @@ export const PROTOCOL_LIMITS = {
   maxResultBytes: 4 * 1024 * 1024,
   /** One piece of a file, either way: the attachment of a frame. */
   maxFilePieceBytes: 256 * 1024,
-  /** Calls of one run that read or write files; they do not count against `maxCalls`. */
+  /** Calls of one run that read or write files or read bodies; they do not count against `maxCalls`. */
   maxFileCalls: 50_000,
 } as const;
 
@@ -185,6 +185,8 @@ export const callParamsSchemas = {
   /** Answers `{size}`, as `resizeFile`. */
   copyFile: z.strictObject({ name: fileName, to: fileName, moves: z.literal(true).optional() }),
   resizeFile: z.strictObject({ name: fileName, size: z.int().min(0) }),
+  /** `call`: an \`invoke\` whose answer has a body that streams. Answers \`{base64}\`, the next piece, or null at its end. \`cancel\` of the call closes it. */
+  readBody: z.strictObject({ call: z.int().min(1) }),
 } as const;
 export type CallMethod = keyof typeof callParamsSchemas;
 
@@ -307,6 +309,7 @@ export const childMessageSchema = z.union([
     callMessage("removeFile"),
     callMessage("copyFile"),
     callMessage("resizeFile"),
+    callMessage("readBody"),
   ]),
 ]);
 export type ChildMessage = z.infer<typeof childMessageSchema>;

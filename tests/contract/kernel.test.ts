@@ -154,6 +154,36 @@ test("a function fetch carries out the requests of scripts; without one the erro
   expect(refused.errorDetail).toMatchObject({ name: "TypeError", line: 1 });
 });
 
+test("the body of an endless response streams until the script breaks off", async () => {
+  const canceled: number[] = [];
+  await using runtime = createRuntime({
+    local: true,
+    environment: ENVIRONMENT,
+    tools: {
+      async fetch({ url }) {
+        const start = (controller: ReadableStreamDefaultController) =>
+          void controller.enqueue(Buffer.from("data: 1\n\n"));
+        const body = new ReadableStream({ start, cancel: () => void canceled.push(1) });
+        return new Response(body, {
+          headers: { "content-type": url.endsWith("sse") ? "text/event-stream" : "text/plain" },
+        });
+      },
+    },
+  });
+  const result = await runtime.execute(
+    `const texts = [];
+    for (const path of ["sse", "slow"]) {
+      const response = await fetch("http://api.test/" + path);
+      for await (const chunk of response.body.pipeThrough(new TextDecoderStream())) { texts.push(chunk); break; }
+    }
+    const unread = await fetch("http://api.test/sse");
+    return [...texts, unread.status];`,
+  );
+  expect(result.error).toBeUndefined();
+  expect(result.value).toEqual(["data: 1\n\n", "data: 1\n\n", 200]);
+  await expect.poll(() => canceled.length).toBe(3);
+});
+
 describe("tools", () => {
   let runtime: LocalRuntime;
   const sent: unknown[] = [];

@@ -54,7 +54,7 @@ export async function openWeb(given?: Web["request"]): Promise<Web> {
   return {
     request,
     async fetch(parameters, workspace, saveAs, signal) {
-      return answerFetch(workspace, saveAs, await request(parameters, workspace.snapshot(), signal));
+      return answerFetch(workspace, { saveAs }, await request(parameters, workspace.snapshot(), signal));
     },
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();

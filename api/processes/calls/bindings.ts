@@ -10,6 +10,7 @@ import type {
   CallContext,
   EnvironmentBindings,
   FoundPackage,
+  OpenStream,
   PackageCode,
   PackageRequest,
   PrintLevel,
@@ -25,7 +26,7 @@ import type { CallEnding } from "../model/records.ts";
 import type { CallStatus } from "../model/schemas.ts";
 import { ToolError, type ToolHost } from "../model/tool-host.ts";
 import type { Pausing } from "../pausing/pausing.ts";
-import { type AskingRun, askPerson, createCallRequest } from "./requests.ts";
+import { type AskingRun, askPerson, type CallRequest, createCallRequest } from "./requests.ts";
 
 export interface BindingsOptions {
   registry: RunRegistry;
@@ -189,7 +190,7 @@ async function invokeTool(
   if (run.calls.isFull()) {
     throw new ToolError("too_many_calls", `A run may make at most ${MAX_TRAIL_CALLS} tool calls.`, 429);
   }
-  const { serviceId, toolId, parameters, saveAs, saveTurn, throwOnError } = input;
+  const { serviceId, toolId, parameters, saveAs, saveTurn, throwOnError, openStream } = input;
   if (saveAs !== undefined) run.workspace.checkName(saveAs);
   const seq = input.seq ?? run.calls.nextSeq();
   const logged = run.calls.begin({ seq, serviceId, toolId, parameters, saveAs });
@@ -212,6 +213,7 @@ async function invokeTool(
       warn,
       onAnswered,
       throwOnError,
+      openStream: openStream && openForAnswer(openStream, logged, request),
     });
   try {
     const result = await (request ? (request.repeated() ?? request.carryOut(invoke)) : invoke());
@@ -224,6 +226,23 @@ async function invokeTool(
   } finally {
     run.noteCall();
   }
+}
+
+/** What is recorded of the call when its script gets the answer before the body. */
+function openForAnswer(
+  open: OpenStream,
+  call: LoggedCall,
+  request: Pick<CallRequest, "answer"> | undefined,
+): OpenStream {
+  return () => {
+    const stream = open();
+    if (stream === null) return null;
+    return async (answer, bytes) => {
+      await request?.answer(answer);
+      call.streaming(answer);
+      await stream({ answer, size: null } satisfies SavedAnswer, bytes);
+    };
+  };
 }
 
 interface OpenedForCall extends CallWorkspace {

@@ -20,6 +20,8 @@ export interface CallRequest extends CallInRun {
   repeated(): Promise<unknown> | null;
   /** Makes the call and keeps its reply where that is needed, before the script gets it. */
   carryOut(work: () => Promise<unknown>): Promise<unknown>;
+  /** The script is about to get this answer while the call goes on. */
+  answer(value: unknown): Promise<void>;
 }
 
 /** One run, as far as people and repetitions have to do with it. */
@@ -36,8 +38,10 @@ export interface AskingRun {
 export function createCallRequest(pausing: Pausing, run: AskingRun, call: LoggedCall): CallRequest {
   const { seq } = call;
   let approval: RunApproval | null = null;
+  let isAnswered = false;
 
   async function finish(given: CallReply): Promise<void> {
+    if (isAnswered) return;
     const { httpStatus } = call;
     const reply = httpStatus === null ? given : { ...given, httpStatus };
     const pauses = run.findPauses();
@@ -64,6 +68,10 @@ export function createCallRequest(pausing: Pausing, run: AskingRun, call: Logged
     repeated() {
       const reply = run.findPauses()?.journal.replyTo(call) ?? null;
       return reply === null ? null : repeat(reply);
+    },
+    async answer(value) {
+      await finish({ ok: true, value, savedBytes: null });
+      isAnswered = true;
     },
     carryOut: (work) =>
       whileOpen(run, async () => {

@@ -48,6 +48,8 @@ export interface LoggedCall extends JournaledCall {
   notCalled(): void;
   /** Its answer is a file of the workspace, which a repetition of the run must find again. */
   noteSaved(file: ArtifactSource): void;
+  /** The script has this answer, and reads its body while that comes. */
+  streaming(answer: unknown): void;
   /** The script is about to get the reply. */
   replied(reply: CallReply): void;
   /** Records something odd about its answer. */
@@ -157,6 +159,8 @@ export class CallLog {
     const clock = startCallClock(waitedMs);
     let digest: Buffer | null = null;
     let wasSent = false;
+    /** How a call ends whose answer the script had, when it wants no more of the body. */
+    let answered: CallEnding | null = null;
     const call: LoggedCall = {
       seq,
       serviceId,
@@ -194,6 +198,9 @@ export class CallLog {
         wasSent = false;
         this.#underWay.delete(seq);
       },
+      streaming: (result) => {
+        answered = { status: "ok", result };
+      },
       replied: (reply) => {
         if (!this.#underWay.delete(seq)) return;
         const { destructive } = call;
@@ -207,7 +214,8 @@ export class CallLog {
       warn: (warning) => this.#warn(entry, warning),
       end: (ending) => {
         this.#begun.delete(call);
-        this.#end(entry, clock, wasSent && ending.status === "canceled" ? toUnknown(ending) : ending);
+        const sent = answered ?? toUnknown(ending);
+        this.#end(entry, clock, wasSent && ending.status === "canceled" ? sent : ending);
       },
     };
     this.#begun.add(call);
@@ -217,6 +225,10 @@ export class CallLog {
   /** The run is over: what has not ended ends as canceled, or unknown if it was sent. */
   cutOff(error: string): void {
     for (const call of this.#begun) call.end({ status: "canceled", error });
+    // An earlier child had the answer, and a body that it did not read to its end.
+    for (const entry of this.#restored.values()) {
+      if (entry.httpStatus !== null) this.#end(entry, startCallClock(), { status: "ok" });
+    }
   }
 
   isUnderWay({ seq }: JournaledCall): boolean {

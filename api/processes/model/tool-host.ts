@@ -6,6 +6,7 @@ import type {
   DiscoverServices,
   DiscoverTools,
   InvokeInput,
+  OpenStream,
   ServiceDetails,
   ServiceSummary,
   ToolDetails,
@@ -25,6 +26,8 @@ export interface HostedCall extends ToolPath {
   /** Told which tool makes a request of `fetch`, and with which parameters, before it is. */
   onResolved(path: ToolPath, parameters: HostedCall["parameters"]): void;
   warn: InvokeInput["warn"];
+  /** How the script reads the body of an answer to `fetch` while it comes. */
+  openStream?: OpenStream | undefined;
   /** Told the HTTP status of the service's answer. */
   onAnswered(httpStatus: number): void;
   /** False: an answer that says it failed is given as any other. */

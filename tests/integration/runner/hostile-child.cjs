@@ -18,7 +18,7 @@ function write(bytes) {
 }
 const say = (message) => write(frame(JSON.stringify({ jsonrpc: "2.0", ...message })));
 const booted = (changes = {}) =>
-  say({ method: "booted", params: { protocol: 8, node: process.version, ...changes } });
+  say({ method: "booted", params: { protocol: 9, node: process.version, ...changes } });
 const ready = (changes = {}) =>
   say({ method: "ready", params: { layers: [0, 1], codeCache: true, ...changes } });
 /** The header of a frame with bytes beside its JSON, which are to follow. */
@@ -68,7 +68,7 @@ const beforeReady = {
     process.exit(4);
   },
   "booted-attached": () => {
-    sayWith({ method: "booted", params: { protocol: 8, node: process.version } }, Buffer.from("x"));
+    sayWith({ method: "booted", params: { protocol: 9, node: process.version } }, Buffer.from("x"));
     ready();
   },
   "old-protocol": () => {

@@ -75,9 +75,9 @@ export function createHost(
       heard.push(["call", method, params, attachment === null ? null : hash("sha256", attachment)]);
     }
     const real = workspace?.answer[method as keyof typeof workspace.answer] as
-      | CallHandlers[CallMethod]
+      | CallHandlers[keyof CallHandlers]
       | undefined;
-    if (real !== undefined) return real(params as never, signal, handled, attachment, turn);
+    if (real !== undefined) return real(params as never, signal, handled, attachment, turn, () => null);
     if (handlers === "mixed" && method === "readFile" && prng.chance(0.5)) {
       return Promise.resolve(Buffer.alloc(prng.pick([0, 1, 70_000, 262_144]), "{"));
     }

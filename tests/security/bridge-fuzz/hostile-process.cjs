@@ -40,7 +40,7 @@ const LEAVE = {
 for (const signal of ["SIGTERM", "SIGINT", "SIGHUP", "SIGXCPU", "SIGPIPE"]) process.on(signal, () => {});
 
 for (const [method, params] of [
-  ["booted", { protocol: 8, node: process.version }],
+  ["booted", { protocol: 9, node: process.version }],
   ["ready", { layers: [0, 1], codeCache: true }],
 ]) {
   const said = Buffer.from(JSON.stringify({ jsonrpc: "2.0", method, params }));

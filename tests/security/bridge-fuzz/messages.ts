@@ -53,6 +53,7 @@ const CALL_PARAMS: Record<CallMethod, (prng: Prng) => Json> = {
   copyFile: (prng) =>
     object({ name: identifier(prng), to: identifier(prng), ...maybe(prng, "moves", raw("true")) }),
   resizeFile: (prng) => object({ name: identifier(prng), size: json(prng.pick([0, 1, 2 ** 53 - 1])) }),
+  readBody: (prng) => object({ call: json(prng.pick([1, 2, 1_000_000])) }),
 };
 
 /**

@@ -13,14 +13,14 @@ import { createResponse, NULL_BODY_STATUS } from "./response.ts";
 type Requests = ReturnType<typeof createRequest>;
 type Responses = ReturnType<typeof createResponse>;
 
-/** What the host gives; a body above 1 MiB is a file. */
+/** What the host gives. A body above 1 MiB is a file; one that is still coming is a stream, read by the number of the call. */
 interface Answer {
   status: number;
   statusText: string;
   headers: [string, string][];
   url: string;
   redirected: boolean;
-  body: null | { base64: string } | { text: string } | { file: string; size: number };
+  body: null | { base64: string } | { text: string } | { file: string; size: number } | { stream: true };
 }
 
 /** A body in a request. */
@@ -141,20 +141,36 @@ function createFetch(
     );
   }
 
-  function toBody({ status, body }: Answer): Body | null {
+  function toStream(call: number): ReadableStream<Uint8Array> {
+    return host.loadStreams().streamOf({
+      async next() {
+        const piece = await host.readBody(call);
+        return piece === null ? { done: true, value: undefined } : { done: false, value: fromBase64(piece) };
+      },
+      async return() {
+        host.closeBody(call);
+        return { done: true, value: undefined };
+      },
+    });
+  }
+
+  function toBody({ status, body }: Answer, call: number): Body | null {
     if (body === null || body === undefined || NULL_BODY_STATUS.includes(status)) return null;
     if ("text" in body) return bodies.makeBody(body.text);
     if ("file" in body) return bodies.makeBody({ name: body.file, size: body.size, users: 1 } as BodyFile);
-    const { fromBase64 } = Uint8Array as unknown as { fromBase64(text: string): Uint8Array };
-    return bodies.makeBody([Reflect.apply(fromBase64, Uint8Array, [body.base64])]);
+    if ("stream" in body) return bodies.makeBody(null, toStream(call));
+    return bodies.makeBody([fromBase64(body.base64)]);
   }
 
-  function toResponse(answer: Answer): { response: InstanceType<typeof Response>; body: Body | null } {
+  function toResponse(
+    answer: Answer,
+    call: number,
+  ): { response: InstanceType<typeof Response>; body: Body | null } {
     const { status, statusText, url, redirected } = answer ?? {};
     if (typeof status !== "number") throw new TypeError("The host answered something that is no response.");
     const headers = new Headers(answer.headers);
     guardHeaders(headers);
-    const body = toBody(answer);
+    const body = toBody(answer, call);
     return {
       response: makeResponse({ type: "basic", status, statusText, url, redirected, headers, body }),
       body,
@@ -179,13 +195,19 @@ function createFetch(
     let file: string | null = null;
     let answer: Answer;
     let made: ReturnType<typeof toResponse>;
+    let close = () => {};
     try {
       let sent: Sent | undefined;
       if (body !== null) ({ sent, file } = await sendable(body, plain));
       if (isOver()) return null;
       const whole = sent === undefined ? plain : { ...plain, body: sent };
-      answer = (await host.send(whole, nameFile(), onMade)) as Answer;
-      made = toResponse(answer);
+      const sending = await host.send(whole, nameFile(), onMade);
+      answer = sending.answer as Answer;
+      made = toResponse(answer, sending.call);
+      if (made.body !== null && made.body.stream !== null) {
+        close = () => host.closeBody(sending.call);
+        onMade(close);
+      }
     } catch (cause) {
       throw completeError(
         failure,
@@ -201,6 +223,7 @@ function createFetch(
     }
     if (wrong === null) return made;
     if (made.body !== null) bodies.fail(made.body, undefined);
+    close();
     if (wrong === "") return null;
     throw completeError(failure, wrong);
   }
@@ -236,6 +259,11 @@ function createFetch(
       }, reject);
     });
   };
+}
+
+function fromBase64(text: string): Uint8Array {
+  const { fromBase64: decode } = Uint8Array as unknown as { fromBase64(text: string): Uint8Array };
+  return Reflect.apply(decode, Uint8Array, [text]);
 }
 
 function completeError(failure: Error, message: string, cause?: unknown): Error {

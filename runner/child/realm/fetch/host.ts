@@ -11,8 +11,16 @@ export interface FetchHost extends BlobHost {
   isSignal(value: unknown): value is AbortSignal;
   /** `name`: `SHA-256` and so on. */
   digest(name: string, data: Uint8Array): Promise<ArrayBuffer>;
-  /** Resolves with what the host answers. `saveAs`: what a large body becomes. `onMade` gets what gives the request up. */
-  send(request: object, saveAs: string, onMade: (cancel: () => void) => void): Promise<unknown>;
+  /** Resolves with what the host answers, and the number of the call. `saveAs`: what a large body becomes. `onMade` gets what gives the request up. */
+  send(
+    request: object,
+    saveAs: string,
+    onMade: (cancel: () => void) => void,
+  ): Promise<{ answer: unknown; call: number }>;
+  /** Of the answer to a call: the next piece as base64, waited for; null at the end. */
+  readBody(call: number): Promise<string | null>;
+  /** Nothing more is read of it. */
+  closeBody(call: number): void;
   /** The promise of a request that a script makes. */
   makePromise(
     run: (resolve: (value: unknown) => void, reject: (reason: unknown, wasAborted?: boolean) => void) => void,

@@ -69,7 +69,7 @@ export interface HostCall {
   /** As the script wrote it. Absent: code of the realm made the call, and awaits it. */
   name?: string;
   /** What the script gets of the reply. */
-  read?(reply: unknown): unknown;
+  read?(reply: unknown, id: number): unknown;
   /** Aborts the call; asked for once `encode` has returned. */
   signal?(): AbortSignal | undefined;
   /** Gets what gives the call up. */
@@ -91,7 +91,7 @@ export function callHost({ method, encode, name, read, signal, onMade }: HostCal
   const promise = name === undefined ? makePromise(call) : makeWatchedPromise(call, name);
   if (read !== undefined) {
     const { resolve } = call;
-    call.resolve = (reply) => resolve(read(reply));
+    call.resolve = (reply) => resolve(read(reply, call.id));
   }
   try {
     // Getters and toJSON of the parameters run in here and may make calls: calls are counted and numbered afterwards.

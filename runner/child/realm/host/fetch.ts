@@ -14,9 +14,10 @@ import {
 import { parseAndWarn } from "../json/parse.ts";
 import { encodeJson } from "../json.ts";
 import { MAX_VALUE_DEPTH, run } from "../limits.ts";
-import { RealmError } from "../primordials.ts";
+import { own, RealmError, StringOf } from "../primordials.ts";
+import { sendCancel } from "../sending.ts";
 import { makeCallPromise, noteFailure, noteResult, startCall } from "../unawaited.ts";
-import { loadedFiles, loadFiles } from "./call-files.ts";
+import { callForFile, loadedFiles, loadFiles } from "./call-files.ts";
 import { invokeFetch } from "./tools.ts";
 
 type FetchClasses = ReturnType<typeof import("../fetch/fetch.ts")["createFetchClasses"]>;
@@ -69,6 +70,11 @@ export function loadFetch(): FetchClasses {
         const maxBytes = run.limits.maxMessageBytes - ENVELOPE_BYTES;
         return !encodeJson(request, { name: "request", maxDepth: MAX_VALUE_DEPTH, maxBytes }).tooLarge;
       },
+      readBody: async (call) => {
+        const reply = (await callForFile("readBody", `{"call":${StringOf(call)}}`, null)) as object | null;
+        return reply === null ? null : (own(reply, "base64") as string);
+      },
+      closeBody: sendCancel,
       parseJson: parseAndWarn,
       listFiles: () => (loadedFiles()?.access.list() ?? run.files ?? []).map(({ name }) => name),
       readFile: (name, offset, length) => loadFiles().access.read(name, offset, length),

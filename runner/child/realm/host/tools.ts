@@ -61,15 +61,19 @@ export function invokeTool(serviceId: string, toolId: string, args: unknown[]): 
 /** No service has such a tool: the host finds the rule that a request of `fetch` is a call of. */
 const FETCH_PATH = '"serviceId":"fetch","toolId":""';
 
-/** A request of `fetch`; `saveAs`: what a large body of the answer becomes; `onMade` gets what gives it up. */
+/**
+ * A request of \`fetch\`; \`saveAs\`: what a large body of the answer becomes; \`onMade\` gets what gives it up. Resolves with the answer, and
+ * the number of the call.
+ */
 export function invokeFetch(
   request: object,
   saveAs: string,
   onMade: (abandon: () => void) => void,
-): Promise<unknown> {
+): Promise<{ answer: unknown; call: number }> {
   const encode = () =>
     `{${FETCH_PATH},"parameters":${encodeParameters("fetch", "", request)},"saveAs":${quote(saveAs)}}`;
-  return callHost({ method: "invoke", encode, read: (reply) => takeSaved(saveAs, reply), onMade });
+  const read = (reply: unknown, call: number) => ({ answer: takeSaved(saveAs, reply), call });
+  return callHost({ method: "invoke", encode, read, onMade }) as Promise<{ answer: unknown; call: number }>;
 }
 
 /** Of a host that does not know of saving, the reply is the answer. */
