@@ -108,7 +108,8 @@ describe.each(["typescript-process", "typescript-ivm"])("%s", (environment) => {
   });
 
   test("an input is exact where its schema says integer, and rounded aloud elsewhere", async () => {
-    const code = "return [typeof cyrnel.input.id, cyrnel.input, typeof cyrnel.input.free, Object.isFrozen(cyrnel.input)]";
+    const code =
+      "return [typeof cyrnel.input.id, cyrnel.input, typeof cyrnel.input.free, Object.isFrozen(cyrnel.input)]";
     const body = `{"block":true,"code":${JSON.stringify(code)},"input":{"id":9007199254740993,"free":9007199254740993,"huge":1e20},
       "inputSchema":{"properties":{"id":{"type":"integer","maximum":9223372036854775807}}}}`;
     const answer = await server.request("POST", "/processes", {
@@ -122,7 +123,9 @@ describe.each(["typescript-process", "typescript-ivm"])("%s", (environment) => {
       true,
     ]);
     expect(answer.body.warnings).toMatchObject([{ code: "number_rounded", path: "input.free" }]);
-    expect(answer.text).toContain('"input":{"id":9007199254740993,"free":9007199254740993,"huge":100000000000000000000}');
+    expect(answer.text).toContain(
+      '"input":{"id":9007199254740993,"free":9007199254740993,"huge":100000000000000000000}',
+    );
     const again = await server.request("POST", `/processes/${answer.body.id}/signals/run`, {
       body: '{"force":true,"block":true,"input":{"id":-9007199254740995}}',
       headers: { "content-type": "application/json" },

@@ -185,7 +185,12 @@ test("an answer keeps the integers that its schema declares, and warns of the ot
   const text =
     '{"list":[{"id":9007199254740993,"next":{"id":9007199254740995,"rest":9007199254740993}}],"pair":[9007199254740993,9007199254740993],"sum":9007199254740993,"more":9007199254740993}';
   const warned: string[] = [];
-  const settled = settleIntegers(parseExactJson(text), schema, "answer", ({ path }) => void warned.push(path ?? ""));
+  const settled = settleIntegers(
+    parseExactJson(text),
+    schema,
+    "answer",
+    ({ path }) => void warned.push(path ?? ""),
+  );
   expect(warned).toEqual(["answer.list[0].next.rest", "answer.pair[0]"]);
   expect(JSON.stringify(settled)).toBe(
     text

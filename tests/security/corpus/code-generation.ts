@@ -33,9 +33,11 @@ export const codeProbes: Probe[] = [
     steals: "a Function constructor through a function the sandbox gave",
     attack: String.raw`
       const given = { log: console.log, error: console.error, tool: tools.test.echo, tools, output: cyrnel.output, services: cyrnel.services, setTimeout, setInterval, clearTimeout, queueMicrotask, structuredClone, fetch, URL, TextEncoder, AbortController, digest: crypto.subtle?.digest, now: performance.now, atob, Event };
+      // A service may be called constructor: calling it is a call of no tool, which rejects.
+      const settle = (made) => { if (made instanceof Promise) made.catch(() => {}); return made; };
       for (const name in given) {
-        generate(name, (code) => given[name].constructor(code)());
-        generate(name + ".constructor", (code) => given[name].constructor.constructor(code)());
+        generate(name, (code) => settle(given[name].constructor(code))());
+        generate(name + ".constructor", (code) => settle(given[name].constructor.constructor(code))());
         generate(name + "'s prototype", (code) => Object.getPrototypeOf(given[name]).constructor(code)());
       }`,
     control,

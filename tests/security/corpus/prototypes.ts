@@ -45,7 +45,8 @@ export const prototypeProbes: Probe[] = [
       }
       for (const name of ["emit", "receive", "turn", "reject", "resolve", "write", "run", "text", "next", "id", "callback", "timer", "parent", "failure", "0", "1", "message", "main", "realm", "exports"])
         defineProperty(Object.prototype, name, { __proto__: null, configurable: true, get() { keep(this); return undefined; }, set(value) { keep(this); keep(value); defineProperty(this, name, { __proto__: null, value, writable: true, configurable: true, enumerable: true }); } });
-      const hang = tools.test.hang({});
+      const giveUp = new AbortController();
+      const hang = tools.test.hang({}, { signal: giveUp.signal });
       await useAll();
       for (const name of ["emit", "receive", "turn", "reject", "resolve", "write", "run", "text", "next", "id", "callback", "timer", "parent", "failure", "0", "1", "message", "main", "realm", "exports"]) delete Object.prototype[name];
       for (const [holder, key, original] of originals) holder[key] = original;
@@ -60,7 +61,8 @@ export const prototypeProbes: Probe[] = [
         }
       }
       hang.then((reply) => note("a reply was forged: " + reply), () => {});
-      await new Promise((resolve) => setTimeout(resolve, 20));`,
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      giveUp.abort();`,
     observe(run) {
       expect([run.state, run.error?.message, run.result]).toEqual(["success", undefined, []]);
       expect(run.stdout).not.toMatch(/^FORGED-FRAME/m);
