@@ -2,12 +2,12 @@
 import { Buffer } from "node:buffer";
 import type { InvokeInput } from "#sdk";
 // Not all of the SDK: the command loads this with every script.
-import { mayHoldLargeInteger, parseExactJson } from "../sdk/exact-json.ts";
+import { isRawInteger, mayHoldLargeInteger, parseExactJson } from "../sdk/exact-json.ts";
 import { settleIntegers } from "./docs/large-integers.ts";
 import { measureDepth } from "./wire/frames.ts";
 
 /** As inputs are read, wherever they are given. */
-export { parseExactJson };
+export { isRawInteger, parseExactJson };
 
 /** Of JSON text, in UTF-8. */
 export const MAX_INPUT_BYTES = 1024 * 1024;

@@ -3,6 +3,7 @@ import { watch } from "node:fs";
 import { basename, dirname, resolve } from "node:path";
 import type { Command } from "commander";
 import { Option } from "commander";
+import { isRawInteger } from "#runner/input.ts";
 import { addCommand } from "../commands/resource.ts";
 import { EXIT, type ExitCode, usageFailure } from "../failure.ts";
 import { collect, parseDuration, parseJson, parseMemory, parsePair, readText } from "../options.ts";
@@ -212,8 +213,9 @@ async function readInput(session: Session, { input: path, set = [] }: RunFlags):
 /** Defines members, as a name that is one of every object's is one like any other. */
 function setMember(target: unknown, [key = "", ...rest]: string[], value: unknown, name: string): void {
   if (key === "") throw usageFailure(`Expected --set name=value or a.b=value; found "${name}=…".`);
-  if (typeof target !== "object" || target === null || Array.isArray(target)) {
-    const found = target === null ? "null" : Array.isArray(target) ? "a list" : `a ${typeof target}`;
+  if (typeof target !== "object" || target === null || Array.isArray(target) || isRawInteger(target)) {
+    const type = isRawInteger(target) ? "number" : typeof target;
+    const found = target === null ? "null" : Array.isArray(target) ? "a list" : `a ${type}`;
     throw usageFailure(`--set ${name} needs an object to set "${key}" in; the input has ${found} there.`);
   }
   const known = Object.getOwnPropertyDescriptor(target, key)?.value;

@@ -122,6 +122,12 @@ describe("the input", () => {
       flags: ["--set", "a=1", "--set", "a.b=2"],
       says: '--set a.b needs an object to set "b" in; the input has a number',
     },
+    {
+      flags: ["--input", "-"],
+      input: '{"a": 9007199254740993}',
+      more: ["--set", "a.b=2"],
+      says: '--set a.b needs an object to set "b" in; the input has a number',
+    },
     { flags: ["--set", "a..b=2"], says: "Expected --set name=value or a.b=value" },
     ...["__proto__", "__proto__.a", "a.__proto__.b", "constructor.prototype.a"].map((name) => ({
       flags: ["--set", `${name}=1`],
