@@ -2,6 +2,8 @@
 import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
+import { settleIntegers } from "#runner/docs/large-integers.ts";
+import type { JSONSchema } from "#sdk";
 import type { RememberedRule } from "../access/policies/service.ts";
 import { AppError } from "../errors.ts";
 import { KEYLESS } from "../http/auth.ts";
@@ -12,6 +14,7 @@ import { type ApprovalRecords, isOwnRequest } from "./records.ts";
 import { answerId } from "./run-approvals.ts";
 import { type ApprovalRow, decideApproval } from "./store.ts";
 
+const MAX_ISSUES = 10;
 /** How long the answer to a decision waits for the run to go on. */
 const MAX_MOVE_MS = 1000;
 
@@ -115,11 +118,15 @@ export function createDeciding(
     }
     const answer = data === undefined ? null : data;
     const { schema = null } = await records.readContent(row.id);
-    if (schema === null) return answer;
+    if (schema === null) {
+      refuseRounding(answer, null);
+      return answer;
+    }
     const hash = createHash("sha256").update(JSON.stringify(schema)).digest("hex");
     const outcome = await options.checkAnswer(decider.name, `ask ${hash}`, schema, answer);
     switch (outcome.kind) {
       case "fits":
+        refuseRounding(outcome.parameters, schema);
         return outcome.parameters;
       case "misfit":
         throw refuseBody(
@@ -188,6 +195,17 @@ export function createDeciding(
       return settle(id, { state: "denied", reason: shown }, row, decider);
     },
   };
+}
+
+/** Who decides can say it otherwise; the script that would be warned cannot. */
+function refuseRounding(answer: unknown, schema: JSONSchema | null): void {
+  const issues: { path: string; message: string }[] = [];
+  settleIntegers(answer, schema, "answer", ({ path = "" }) => {
+    const message =
+      "would be rounded: the script gets an integer beyond 2^53 only where the schema of its question says that it is an integer. Send it as a string";
+    issues.push({ path: path.replace(/^answer/, "body.data"), message });
+  });
+  if (issues.length > 0) throw refuseBody(issues.slice(0, MAX_ISSUES));
 }
 
 function refuseBody(issues: { path: string; message: string }[]): AppError {

@@ -101,6 +101,7 @@ export function registerApprovalRoutes(app: App, approvals: Approvals): void {
     "/approvals/:id/approve",
     {
       ...deciding,
+      config: { keepsIntegers: true },
       schema: {
         tags,
         summary: "Approve; the run goes on",

@@ -31,7 +31,8 @@ export function registerMcpRoutes(app: App, ports: McpPorts, limits: SessionLimi
   app.addHook("preClose", () => sessions.close());
   const route = { onRequest: requireKey(), schema: { hide: true } };
 
-  app.post("/mcp", { ...route, bodyLimit: MAX_BODY_WITH_INPUT_BYTES }, async (request, reply) => {
+  const post = { ...route, bodyLimit: MAX_BODY_WITH_INPUT_BYTES, config: { keepsIntegers: true } };
+  app.post("/mcp", post, async (request, reply) => {
     refuseOtherOrigins(request);
     const context = contextOf(request, reply);
     const { body } = request;

@@ -2,6 +2,7 @@
 import type { ElicitRequest, ElicitResult } from "@modelcontextprotocol/sdk/types.js";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { BuiltinModule } from "#api/components/modules/builtins.ts";
+import { toRawInteger } from "#sdk";
 import { TEST_KEY } from "./harness/http-app.ts";
 import { connectMcp, type McpClient, type McpClientOptions } from "./mcp-client.ts";
 import { SECRETS_KEY } from "./services-server.ts";
@@ -93,6 +94,25 @@ describe("with another key", () => {
     expect(server.calls).toHaveLength(1);
     const { value: result } = await agent.call("result", { processId: stopped.processId });
     expect(result).toMatchObject({ exitState: "success", value: { echoed: { id: 7 } } });
+  });
+
+  test("an answer keeps the digits of a large integer, or is refused", async () => {
+    const agent = await connect(server, AGENT);
+    const boss = await connect(server, ["processes:read", "processes:all", "approvals:decide"]);
+    const schema = { type: "object", properties: { id: { type: "integer" }, free: {} } };
+    const script = `return await cyrnel.ask({ message: "Which?", schema: ${JSON.stringify(schema)} });`;
+    const { value } = await agent.call("run", { script });
+    const { executionId } = value.paused;
+    const large = toRawInteger("9007199254740993");
+    const answer = (data: unknown) => boss.call("resume", { execution_id: executionId, approved: true, data });
+    expect(await answer({ free: large })).toMatchObject({
+      isError: true,
+      value: { code: "invalid_request", issues: [{ path: "data.free" }] },
+    });
+    expect((await answer({ id: large })).value).toMatchObject({
+      success: true,
+      value: { id: "9007199254740993" },
+    });
   });
 
   test("deciding twice the same way is the same answer; another way, or what is not there, is refused", async () => {

@@ -6,6 +6,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { BuiltinModule } from "#api/components/modules/builtins.ts";
+import { toRawInteger } from "#sdk";
 import { TEST_KEY } from "./harness/http-app.ts";
 import { connectMcp, connectWith, type McpClient } from "./mcp-client.ts";
 import { startToolsServer, type ToolsServer } from "./tools-server.ts";
@@ -211,6 +212,16 @@ test("a script finds the input it is given; one that cannot be an input is refus
   const input = { names: ["a", "b"], deep: { n: 1 } };
   const { value } = await call("run", { script: "return [cyrnel.input, cyrnel.input.names.length]", input });
   expect(value).toMatchObject({ success: true, value: [input, 2] });
+  const large = { id: toRawInteger("9007199254740993") };
+  const { value: rounded } = await call("run", { script: "return cyrnel.input.id", input: large });
+  expect(rounded).toMatchObject({
+    success: true,
+    value: 9007199254740992,
+    warnings: [{ code: "number_rounded", path: "input.id" }],
+  });
+  expect((await server.get(`/processes/${rounded.processId}`)).text).toContain(
+    '"input":{"id":9007199254740993}',
+  );
   expect(
     await call("run", { script: "return cyrnel.input.length", input: "x".repeat(1024 * 1024 - 2) }),
   ).toMatchObject({

@@ -2,6 +2,7 @@
 
 import type { Redactor } from "#api/secrets/redactor.ts";
 import type { AskedCall, CallInRun, CallRefusal } from "#api/tools/gate.ts";
+import { settleIntegers } from "#runner/docs/large-integers.ts";
 import type { JSONSchema } from "#sdk";
 import type { CallLog, LoggedCall } from "../live/calls.ts";
 import { digestCall, digestQuestion } from "../model/digest.ts";
@@ -193,7 +194,9 @@ async function ask(
     const { approval } = decision;
     const refusal = refuseUnlessApproved(approval, "the question");
     if (refusal !== null) throw toError(refusal);
-    return await readAnswer(pauses, approval, signal);
+    const answer = await readAnswer(pauses, approval, signal);
+    // Who decided was told of what cannot be exact.
+    return settleIntegers(answer, schema ?? null, "answer", () => {});
   } finally {
     pauses.noteReply();
   }

@@ -1,6 +1,7 @@
 /** Real scripts in both environments: asked about in place, after the hold, and after the server was started anew. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { BUILTIN_MODULES } from "#api/components/modules/builtins.ts";
+import { toRawInteger } from "#sdk";
 import { createTestDatabase, type TestDatabase } from "../harness/database.ts";
 import { until } from "../processes-server.ts";
 import { type ApprovalsServer, type ApprovalsServerOptions, startApprovalsServer } from "./server.ts";
@@ -135,13 +136,22 @@ describe.each(["typescript-process", "typescript-ivm"])("%s", (environmentId) =>
     const [first = ""] = await on.paused(id);
     await until("the child has gone", () => isDetached(on, id));
     expect((await on.decide(first, "approve", { data: { n: "x" } })).status).toBe(400);
-    await on.decide(first, "approve", { data: { n: 4 } });
+    const id64 = toRawInteger("9007199254740993");
+    expect((await on.decide(first, "approve", { data: { n: id64 } })).status).toBe(200);
+    expect((await on.decide(first, "approve", { data: { n: id64 } })).status).toBe(200);
     const second = await until("it asks again", async () => {
       const [next] = (await on.read(id)).approvals;
       return next !== first && next;
     });
-    await on.decide(second, "approve", { data: "yes" });
-    expect((await on.read(id, "?wait=30000")).result).toEqual([{ n: 4 }, "yes"]);
+    expect((await on.decide(second, "approve", { data: ["yes", id64] })).body).toMatchObject({
+      code: "invalid_request",
+      issues: [{ path: "body.data[1]", message: expect.stringContaining("would be rounded") }],
+    });
+    await on.decide(second, "approve", { data: ["yes", toRawInteger("9007199254740992")] });
+    expect((await on.read(id, "?wait=30000")).result).toEqual([
+      { n: "9007199254740993" },
+      ["yes", 9007199254740992],
+    ]);
   });
 
   test.each([
