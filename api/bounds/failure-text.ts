@@ -8,8 +8,9 @@ export type Cut = (text: string, maxCharacters: number) => string;
 
 /** A message of 1 to 2000 characters for anything that was thrown; never a stack. */
 export function readFailure(error: unknown, cut: Cut = (text, max) => text.slice(0, max)): string {
-  const text = cut(quoteForeign(readText(error)), MAX_FAILURE_CHARACTERS).toWellFormed();
-  return text || "It gave no reason.";
+  const text = cut(quoteForeign(readText(error)), MAX_FAILURE_CHARACTERS);
+  const shown = text.length < MAX_FAILURE_CHARACTERS ? text : `${text.slice(0, -3)}...`;
+  return shown.toWellFormed() || "It gave no reason.";
 }
 
 function readText(error: unknown): string {
