@@ -635,7 +635,7 @@ export interface paths {
                                 };
                                 /** Format: date-time */
                                 at: string;
-                                /** @description The error code of an outcome that is not `ok`. */
+                                /** @description The error code of an outcome that is not `ok`. `call_unknown`: a tool call was sent, and given up before it was answered. */
                                 code: string | null;
                                 /** @description Of a tool call: what the policies said. */
                                 decision: ("allow" | "ask" | "block") | null;

@@ -19,7 +19,12 @@ export const auditRecordSchema = z
     outcome: z
       .enum(OUTCOMES)
       .describe("`refused`: by a rule or because it was wrong. `failed`: it went wrong."),
-    code: z.string().nullable().describe("The error code of an outcome that is not `ok`."),
+    code: z
+      .string()
+      .nullable()
+      .describe(
+        "The error code of an outcome that is not `ok`. `call_unknown`: a tool call was sent, and given up before it was answered.",
+      ),
     httpStatus: z
       .number()
       .int()

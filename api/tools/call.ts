@@ -97,6 +97,8 @@ interface OpenCall extends ToolCall {
   readonly signal: AbortSignal;
   /** It waits for an approval, or did when it was aborted. */
   isAsking: boolean;
+  /** Its adapter is called, or about to be. */
+  isSent: boolean;
   /** Stops the timer and frees the call's slot, while an approval is waited for. */
   suspend(): void;
   resume(): void;
@@ -252,6 +254,7 @@ export function createToolCaller(options: ToolCallerOptions): ToolCaller {
         `The service ${call.serviceId} cannot be called: its adapter ${id} is not active.`,
       );
     }
+    call.isSent = true;
     throwRefusal((await call.run?.begin({ destructive })) ?? null);
     call.signal.throwIfAborted();
     return adapter;
@@ -338,6 +341,7 @@ export function createToolCaller(options: ToolCallerOptions): ToolCaller {
       moved: [],
       httpStatus: null,
       isAsking: false,
+      isSent: false,
       suspend,
       resume() {
         if (ended.signal.aborted) return;
@@ -393,7 +397,10 @@ export function createToolCaller(options: ToolCallerOptions): ToolCaller {
           throw failure;
         }
         const goesOn = given.signal?.reason === RUN_LEFT && opened?.isAsking === true;
-        if (!goesOn) report(failure.outcome, failure.code ?? failure.failure);
+        if (goesOn) throw failure;
+        // The service may have carried it out.
+        if (opened?.isSent === true && failure.outcome === "canceled") report("unknown", "call_unknown");
+        else report(failure.outcome, failure.code ?? failure.failure);
         throw failure;
       }
     },

@@ -128,8 +128,8 @@ export interface ToolCall extends ToolPath {
   throwOnError?: boolean | undefined;
 }
 
-/** Of a call that has ended, as the trail and the audit log state it. */
-export type CallOutcome = "ok" | "error" | "denied" | "canceled";
+/** Of a call that has ended, as the trail and the metrics state it. `unknown`: it was sent, and given up before it was answered. */
+export type CallOutcome = "ok" | "error" | "denied" | "canceled" | "unknown";
 
 /** A call that has ended. */
 export interface CallRecord extends ToolPath {

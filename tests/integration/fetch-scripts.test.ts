@@ -209,8 +209,8 @@ describe.each(["typescript-process", "typescript-ivm"])("%s", (environmentId) =>
     expect(trail.filter((one: string) => !/ (?:ok|unknown)$/.test(one))).toEqual([]);
     const { records } = (await on.server.get(`/audit?action=tool.call&outcome=failed&processId=${record.id}`))
       .body;
-    const canceled = { object: { kind: "tool", id: "web.read" }, code: "call_canceled" };
-    expect(records).toMatchObject([canceled, canceled]);
+    const unknown = { object: { kind: "tool", id: "web.read" }, code: "call_unknown" };
+    expect(records).toMatchObject([unknown, unknown]);
   });
 
   test("more requests than run at once: those that wait are dropped unsent, those under way are closed", async () => {

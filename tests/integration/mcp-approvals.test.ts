@@ -104,7 +104,8 @@ describe("with another key", () => {
     const { value } = await agent.call("run", { script });
     const { executionId } = value.paused;
     const large = toRawInteger("9007199254740993");
-    const answer = (data: unknown) => boss.call("resume", { execution_id: executionId, approved: true, data });
+    const answer = (data: unknown) =>
+      boss.call("resume", { execution_id: executionId, approved: true, data });
     expect(await answer({ free: large })).toMatchObject({
       isError: true,
       value: { code: "invalid_request", issues: [{ path: "data.free" }] },

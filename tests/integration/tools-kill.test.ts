@@ -88,6 +88,13 @@ describe.each(["typescript-process", "typescript-ivm"])("%s", (environment) => {
     });
     // They had been sent.
     expect(await statuses(id)).toEqual(["unknown", "unknown", "unknown"]);
+    const { records } = await ok(server.get(`/audit?action=tool.call&processId=${id}`));
+    const given = { outcome: "failed", code: "call_unknown" };
+    expect(records).toMatchObject([given, given, given]);
+    const metrics = (await server.get("/metrics")).text.split("\n");
+    const series = metrics.filter((line) => line.includes('service="slow"') && line.includes("_count{"));
+    expect(series.filter((line) => line.includes('status="unknown"'))).toHaveLength(3);
+    expect(series.filter((line) => line.includes('status="canceled"'))).toEqual([]);
   });
 
   test("so does a script that throws without waiting for them, and one that runs out of time", async () => {
