@@ -9,11 +9,16 @@ import {
   type ElicitResult,
   ElicitResultSchema,
 } from "@modelcontextprotocol/sdk/types.js";
+import { z } from "zod";
 import type { ApprovalRecord } from "../approvals/model.ts";
 import { mayDecide } from "./deciding.ts";
 import { canElicit, describeForm, readDecision } from "./elicitation.ts";
 import type { McpPorts, RequestContext } from "./ports.ts";
 
+/** Content of any kind, as large integers in it are no numbers: it is checked against the schema of the question. */
+const AnswerSchema = ElicitResultSchema.extend({
+  content: z.unknown().optional(),
+}) as unknown as typeof ElicitResultSchema;
 /** Below the minute that clients wait by default. */
 const PATIENCE_MS = 50_000;
 /** Where the client is told of progress, which lets it wait on. */
@@ -127,7 +132,7 @@ async function askPerson(
     );
   }, DECIDED_ELSEWHERE_MS);
   try {
-    const answer = await link.ask({ method: "elicitation/create", params: form }, ElicitResultSchema, {
+    const answer = await link.ask({ method: "elicitation/create", params: form }, AnswerSchema, {
       signal: AbortSignal.any([context.signal, decidedElsewhere.signal]),
       timeout: Math.ceil(timeoutMs),
     });

@@ -251,11 +251,16 @@ describe("at the client, where a key may decide for its own processes", () => {
   test("a question of the script is a form; its answer is what the script gets", async () => {
     const schema = {
       type: "object",
-      properties: { city: { type: "string", title: "City", pattern: "(a+)+$" }, days: { type: "integer" } },
+      properties: {
+        city: { type: "string", title: "City", pattern: "(a+)+$" },
+        days: { type: "integer" },
+        steps: { type: "number" },
+        id: { type: "integer" },
+      },
       required: ["city"],
     };
     const script = `return await cyrnel.ask({ message: "Where to?", schema: ${JSON.stringify(schema)} });`;
-    const answer = { city: "Lisbon aaa", days: 3 };
+    const answer = { city: "Lisbon aaa", days: 3, steps: 1e17, id: 1e17 };
     const { value, asked } = await runWith(script, () => ({ action: "accept", content: answer }));
     expect(asked).toMatchObject([
       {
@@ -265,7 +270,7 @@ describe("at the client, where a key may decide for its own processes", () => {
     ]);
     // Only the kinds of constraint that forms have reach the client.
     expect(JSON.stringify(asked)).not.toContain("(a+)+");
-    expect(value).toMatchObject({ success: true, value: answer });
+    expect(value).toMatchObject({ success: true, value: { ...answer, id: "100000000000000000" } });
   });
 
   const ask = (message: string, properties: object = { yes: { type: "boolean" } }) =>
