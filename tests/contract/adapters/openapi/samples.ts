@@ -11,6 +11,16 @@ export function compile(schema: JSONSchema): ValidateFunction {
   return ajv.compile(schema);
 }
 
+/** The schema with `oneOf` where it says `anyOf`: only one alternative may fit. A property may be named `anyOf` too. */
+export function excludeEachOther(schema: JSONSchema): JSONSchema {
+  const text = JSON.stringify(schema, (_key, value: unknown) => {
+    if (typeof value !== "object" || value === null || !("anyOf" in value)) return value;
+    const { anyOf, ...rest } = value;
+    return Array.isArray(anyOf) ? { ...rest, oneOf: anyOf } : value;
+  });
+  return JSON.parse(text) as JSONSchema;
+}
+
 export interface Sample {
   parameters: Record<string, unknown>;
   /** Why the generator's values do not fit the schema they were made from. */
