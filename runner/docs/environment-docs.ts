@@ -82,7 +82,7 @@ const GLOBALS = `## Globals
 - \`structuredClone\`, \`URL\`, \`URLSearchParams\`, \`TextEncoder\`, \`TextDecoder\`, \`atob\`, \`btoa\`
 - \`AbortController\`, \`AbortSignal\`, \`EventTarget\`, \`Event\`, \`CustomEvent\`, \`performance.now()\`
 - \`fetch\`, \`Request\`, \`Response\`, \`Headers\`, \`FormData\`, \`Blob\`, \`File\`, streams. A request is what a rule of an http
-  service allows, which adds credentials; the error of any other names the rules. Event streams: \`for await (const chunk of response.body)\`
+  service allows, which adds credentials; the error of any other names the rules
 - \`crypto.randomUUID()\`, \`crypto.getRandomValues()\`, \`crypto.subtle.digest()\`,
   \`crypto.subtle.sign()\` (HMAC)
 
