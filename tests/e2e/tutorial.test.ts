@@ -289,5 +289,5 @@ test("a backup of all that, restored in another place, has the runs and can use 
   });
   expect((await server.request("GET", `/processes/${processes[0].id}/calls`)).body.calls.length).toBe(3);
   const call = await server.request("POST", "/tools/orders/whoAmI/invoke", { parameters: {} });
-  expect(call.body.result).toMatchObject({ status: "200", body: { key: "[secret]" } });
+  expect(call.body.result).toMatchObject({ status: 200, body: { key: "[secret]" } });
 });
