@@ -29,19 +29,26 @@ afterAll(async () => {
   await database?.drop();
 });
 
-/** CPU time of work that a quiet machine of 2026 does in 50 ms. */
+/** Returns the CPU time in ms of work that a quiet machine of 2026 does in 50 ms. */
 function calibrate(): number {
   const text = JSON.stringify(Array.from({ length: 20_000 }, (_, index) => ({ index, name: `n${index}` })));
+  return timeCpu(() => {
+    for (let count = 0; count < 5; count++) JSON.parse(text);
+  });
+}
+
+/** Returns the CPU time in ms that `work` takes on this thread. */
+function timeCpu(work: () => unknown): number {
   const before = process.threadCpuUsage();
-  for (let count = 0; count < 5; count++) JSON.parse(text);
+  work();
   return toMs(process.threadCpuUsage(before));
 }
 
 const toMs = ({ user, system }: NodeJS.CpuUsage) => (user + system) / 1000;
 
 /**
- * The most CPU time that this thread, which serves all requests, spent between two turns of its loop while `work` was done. CPU time,
- * because a busy machine may stop any thread at any time.
+ * Returns the most CPU time in ms that this thread, which serves all requests, spends in one turn of its loop until `work` is done.
+ * CPU time, because a busy machine may stop any thread at any time.
  */
 async function longestTurn(work: Promise<unknown>): Promise<number> {
   let isOver = false;
@@ -70,6 +77,9 @@ async function run(code: string, files?: Record<string, { text: string }>): Prom
 
 let count = 0;
 
+/** Requests, and parses of their body, that one bound is taken from. */
+const ATTEMPTS = 3;
+
 test.each(listHostileSources(99_000))("$name", { timeout: 120_000 }, async ({ code, files, reason }) => {
   const hostile = run(code, files);
   const small = Promise.all([1, 2].map(() => run(`const a: number = ${++count}; return a;`)));
@@ -88,10 +98,16 @@ test.each([
     wrap(Object.fromEntries(Array.from({ length }, (_, index) => [`k${index}`, 1]))),
   );
   const headers = { "content-type": "application/json" };
-  const refused = fetch(`${url}/processes`, { method: "POST", headers, body });
-  expect(await longestTurn(refused)).toBeLessThan(maxStallMs);
-  expect(await (await refused).json()).toMatchObject({
-    code: "invalid_json",
-    error: expect.stringContaining(message),
-  });
+  const turnsMs: number[] = [];
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const refused = fetch(`${url}/processes`, { method: "POST", headers, body });
+    turnsMs.push(await longestTurn(refused));
+    expect(await (await refused).json()).toMatchObject({
+      code: "invalid_json",
+      error: expect.stringContaining(message),
+    });
+  }
+  const parseMs = Array.from({ length: ATTEMPTS }, () => timeCpu(() => JSON.parse(body)));
+  // A cold cache or a collection of garbage slows one attempt; validating each member slows all of them, to five times a parse and more.
+  expect(Math.min(...turnsMs)).toBeLessThan(3 * Math.max(...parseMs));
 });

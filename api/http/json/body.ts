@@ -149,7 +149,7 @@ function busy(max: number): AppError {
   );
 }
 
-function isObject(value: unknown): value is object {
+function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
@@ -164,15 +164,16 @@ function describeProblem(text: string): string {
   }
 }
 
-/** Returns why the body has too many members to be checked in time, or null. */
+/** Returns why the body has too many members to be validated in time, or null. */
 function findExcess(body: unknown): string | null {
   if (!isObject(body)) return null;
-  const entries = Object.entries(body);
-  if (entries.length > MAX_MEMBERS)
-    return `The request body has more than ${MAX_MEMBERS} members of its own.`;
-  const excess = entries.find(
-    ([name, value]) =>
-      !CALLER_DATA.has(name) && isObject(value) && Object.keys(value).length > MAX_INNER_MEMBERS,
-  );
-  return excess === undefined ? null : `${excess[0]} has more than ${MAX_INNER_MEMBERS} members.`;
+  // Only keys: pairing 80,000 of them with their values costs as much as parsing the body.
+  const names = Object.keys(body);
+  if (names.length > MAX_MEMBERS) return `The request body has more than ${MAX_MEMBERS} members of its own.`;
+  const excess = names.find((name) => !CALLER_DATA.has(name) && isCrowded(body[name]));
+  return excess === undefined ? null : `${excess} has more than ${MAX_INNER_MEMBERS} members.`;
+}
+
+function isCrowded(value: unknown): boolean {
+  return isObject(value) && Object.keys(value).length > MAX_INNER_MEMBERS;
 }
