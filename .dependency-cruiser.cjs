@@ -15,7 +15,7 @@ Visitor.prototype.visitPattern = function (node) {
   return node.type === "UsingDeclaration" ? this.visitStatement(node) : visitPattern.call(this, node);
 };
 
-const OWN = "^(api|runner|modules|sdk|client|command|web|tests|bench)/";
+const OWN = "^(api|runner|kernel|modules|sdk|client|command|web|tests|bench)/";
 
 /** Node built-ins have no path of their own: dependency-cruiser calls them by their bare name. */
 const NPM = "(^|/)node_modules/";
@@ -25,7 +25,7 @@ const REALM_LIBRARIES =
   "(^|/)node_modules/(@noble/|@ungap/structured-clone|@jridgewell/|@exodus/bytes|whatwg-url|node-inspect-extracted|tr46|webidl-conversions|punycode|buffer/|events/|path-browserify|readable-stream|string_decoder)";
 
 /** The half of runner/ that a child may use: framing, names of files, the jail's own half, itself; of the messages only the types. */
-const CHILD_MAY_USE = "^runner/wire/frames\\.ts$|^runner/file-names\\.ts$|^runner/jail/|^runner/child/";
+const CHILD_MAY_USE = "^runner/wire/frames\\.ts$|^kernel/file-names\\.ts$|^runner/jail/|^runner/child/";
 
 const DRIVER = "^vendor/postgres/|(^|/)node_modules/(pg|pg-pool)/";
 
@@ -80,10 +80,17 @@ module.exports = {
       to: { path: `^(api|modules)/|${DRIVER}|(^|/)node_modules/(@?fastify|execa|pino)`, reachable: true },
     },
     {
-      name: "runner-imports-runner-and-sdk",
+      name: "runner-imports-kernel-and-sdk",
       severity: "error",
       from: { path: "^runner/" },
-      to: { path: OWN, pathNot: "^(runner|sdk)/" },
+      to: { path: OWN, pathNot: "^(runner|kernel|sdk)/" },
+    },
+    {
+      name: "kernel-imports-sdk-only",
+      severity: "error",
+      comment: "Server, client and local runs share it; it executes nothing.",
+      from: { path: "^kernel/" },
+      to: { path: OWN, pathNot: "^(kernel|sdk)/" },
     },
     {
       name: "modules-import-sdk-and-their-own-folder",
@@ -91,7 +98,7 @@ module.exports = {
       comment:
         "A bundled module knows the contract, not the server; modules/shared/ is what adapters have in common.",
       from: { path: "^modules/([^/]+)/" },
-      to: { path: OWN, pathNot: "^sdk/|^modules/(shared|$1)/|^runner/" },
+      to: { path: OWN, pathNot: "^(sdk|kernel)/|^modules/(shared|$1)/|^runner/" },
     },
     {
       name: "only-environments-import-runner",
@@ -172,7 +179,7 @@ module.exports = {
       name: "the-image-has-no-clients",
       severity: "error",
       comment: "Of client/ the image holds the one file that server, console and command share (Dockerfile).",
-      from: { path: "^(api|runner|modules|sdk)/" },
+      from: { path: "^(api|runner|kernel|modules|sdk)/" },
       to: {
         path: "^(client|command|web)/",
         pathNot: "^client/visible-text\\.ts$",
@@ -185,7 +192,7 @@ module.exports = {
       comment:
         "A client runs without the server's source; only the runtime in this program has an environment in it.",
       from: { path: "^(client|command|web)/", pathNot: "^client/local/|^command/run/imports\\.ts$" },
-      to: { path: "^(api|runner|modules|sdk)/", pathNot: "^runner/(?:input|file-names)\\.ts$" },
+      to: { path: "^(api|runner|modules|sdk)/" },
     },
     {
       name: "imports-are-found-as-a-run-finds-them",
@@ -193,14 +200,14 @@ module.exports = {
       comment:
         "What the command sends with a script is what preparing it asks for; it needs no more of the runner.",
       from: { path: "^command/run/imports\\.ts$" },
-      to: { path: OWN, pathNot: "^command/|^runner/(?:file-names|source/prepare)\\.ts$" },
+      to: { path: OWN, pathNot: "^(command|kernel)/|^runner/source/prepare\\.ts$" },
     },
     {
       name: "local-runtime-imports-the-process-environment",
       severity: "error",
       comment: "No server and no database in it.",
       from: { path: "^client/local/" },
-      to: { path: OWN, pathNot: "^(client|sdk|runner)/|^modules/typescript-process/" },
+      to: { path: OWN, pathNot: "^(client|sdk|kernel|runner)/|^modules/typescript-process/" },
     },
     {
       name: "client-runs-anywhere",
@@ -243,7 +250,7 @@ module.exports = {
       severity: "error",
       comment: "`npm ci --omit=dev` must be enough to serve; what build.ts bundles into the child is exempt.",
       from: {
-        path: "^(api|runner|modules|sdk|client|command)/",
+        path: "^(api|runner|kernel|modules|sdk|client|command)/",
         pathNot: "^runner/child/realm/|^runner/build[^/]*\\.ts$",
       },
       to: {

@@ -11,6 +11,7 @@ RUN node -e 'const pinned = require("./package.json").optionalDependencies["node
     if (process.versions.node !== pinned) throw new Error(`the base image has Node ${process.versions.node}, package.json pins ${pinned}: pass --build-arg NODE_IMAGE=node:${pinned}-slim`)'
 RUN npm ci
 COPY sdk sdk
+COPY kernel kernel
 COPY runner runner
 COPY modules modules
 COPY api api
@@ -45,6 +46,7 @@ RUN apt-get update \
 WORKDIR /app
 COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/sdk sdk
+COPY --from=build /app/kernel kernel
 COPY --from=build /app/runner runner
 COPY --from=build /app/modules modules
 COPY --from=build /app/api api

@@ -3,8 +3,8 @@
  * gate that the path of all tool calls asks.
  */
 
-import { pathOf } from "#runner/tool-patterns.ts";
-import { compileRole, type Visibility } from "#runner/tool-visibility.ts";
+import { pathOf } from "#kernel/tool-patterns.ts";
+import { compileRole, type Visibility } from "#kernel/tool-visibility.ts";
 import { createKeyDirectory } from "./access/keys/directory.ts";
 import { createKeys, type Keys } from "./access/keys/service.ts";
 import { createPolicyDirectory, type PolicyDirectory } from "./access/policies/directory.ts";

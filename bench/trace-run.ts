@@ -17,7 +17,9 @@ const WARM_UPS = 3;
 /** Until the child that was taken is replaced and idle: starting one is no part of a run that finds one. */
 const REFILL_MS = 1000;
 const ROOT = path.resolve(import.meta.dirname, "..");
-const OURS = ["api", "runner", "modules", "sdk"].map((folder) => path.join(ROOT, folder) + path.sep);
+const OURS = ["api", "runner", "kernel", "modules", "sdk"].map(
+  (folder) => path.join(ROOT, folder) + path.sep,
+);
 
 /** On a busy machine the child that replaces the one taken is started while the run still goes on. */
 const STARTS_CHILDREN =

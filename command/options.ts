@@ -1,7 +1,7 @@
 /** Arguments and options parsed to what the API takes. Each throws a Failure that says what was expected. */
 import { closeSync, createReadStream, openSync, readSync, statSync } from "node:fs";
 import type { Readable } from "node:stream";
-import { parseExactJson } from "#runner/input.ts";
+import { parseExactJson } from "#kernel/input.ts";
 import { usageFailure } from "./failure.ts";
 
 const UNITS_MS: Record<string, number> = { "": 1, ms: 1, s: 1000, m: 60_000, h: 3_600_000 };

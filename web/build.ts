@@ -13,7 +13,7 @@ import { build, type Metafile } from "esbuild";
 const SITE = path.join(import.meta.dirname, "dist/site");
 const STAMP = "sources.sha256";
 /** Besides web/ itself: what it imports, and what decides about versions. */
-const SOURCES = ["../client", "../runner/file-names.ts", "../package-lock.json"];
+const SOURCES = ["../client", "../kernel", "../package-lock.json"];
 const COMPRESSED = /\.(js|css|svg|html|md)$/;
 const BROTLI_QUALITY = 11;
 const FONTS = ["inter", "jetbrains-mono"].map(

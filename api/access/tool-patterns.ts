@@ -1,6 +1,6 @@
-/** Patterns over tool paths and names of packages as schemas of requests. What the former mean: runner/tool-patterns.ts. */
+/** Patterns over tool paths and names of packages as schemas of requests. What the former mean: kernel/tool-patterns.ts. */
 import { z } from "zod";
-import { findPatternProblem } from "#runner/tool-patterns.ts";
+import { findPatternProblem } from "#kernel/tool-patterns.ts";
 
 // For services, which import from their own feature alone.
 export {
@@ -9,7 +9,7 @@ export {
   compileToolPattern,
   testSegment,
   testTool,
-} from "#runner/tool-patterns.ts";
+} from "#kernel/tool-patterns.ts";
 
 /** Refuses a text with the sentence that `findProblem` has for it. */
 function refuseProblems(schema: z.ZodString, findProblem: (text: string) => string | null): z.ZodString {

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
-import { settleIntegers } from "#runner/docs/large-integers.ts";
+import { settleIntegers } from "#kernel/tool-docs/large-integers.ts";
 import type { JSONSchema } from "#sdk";
 import type { RememberedRule } from "../access/policies/service.ts";
 import { AppError } from "../errors.ts";

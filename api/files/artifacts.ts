@@ -2,7 +2,7 @@
 import { isUtf8 } from "node:buffer";
 import type { ArtifactSource } from "#api/processes/model/files.ts";
 import type { Redactor } from "#api/secrets/redactor.ts";
-import { isTextType } from "#runner/file-names.ts";
+import { isTextType } from "#kernel/file-names.ts";
 import { endOfText } from "#runner/utf8.ts";
 import { readWhole } from "#runner/workspace/workspace.ts";
 

@@ -1,7 +1,7 @@
 /** What the files feature takes and answers over HTTP, and what it passes on. Schemas and types; no behaviour. */
 import { z } from "zod";
 import { pageQuerySchema } from "#api/http/cursor.ts";
-import { checkFileName, contentTypeOf, MAX_FILE_NAME_BYTES } from "#runner/file-names.ts";
+import { checkFileName, contentTypeOf, MAX_FILE_NAME_BYTES } from "#kernel/file-names.ts";
 
 /** Until there are others. */
 export const PROJECT = "default";

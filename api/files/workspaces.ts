@@ -16,7 +16,7 @@ import type {
   ProcessFiles,
 } from "#api/processes/model/files.ts";
 import type { Redactor } from "#api/secrets/redactor.ts";
-import { contentTypeOf } from "#runner/file-names.ts";
+import { contentTypeOf } from "#kernel/file-names.ts";
 import type { Spools } from "#runner/workspace/spool.ts";
 import { readWhole } from "#runner/workspace/workspace.ts";
 import { AppError } from "../errors.ts";

@@ -1,8 +1,8 @@
 /** The five tools: what each takes, needs and does. Everything is done by the services that HTTP uses too. */
 import type { CallToolResult, Tool, ToolAnnotations } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod";
-import { writeLineSignature } from "#runner/docs/line-signature.ts";
-import { writeExampleCall } from "#runner/docs/tool-docs.ts";
+import { writeLineSignature } from "#kernel/tool-docs/line-signature.ts";
+import { writeExampleCall } from "#kernel/tool-docs/tool-docs.ts";
 import { AppError } from "../errors.ts";
 import { rightsOf, type Scope } from "../http/auth.ts";
 import type { ToolPath } from "../tools/gate.ts";

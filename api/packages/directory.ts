@@ -2,7 +2,7 @@
 import semver from "semver";
 import type { Db } from "#api/db/pool.ts";
 import type { RevisionWatch } from "#api/db/revisions.ts";
-import { createToolIndex } from "#runner/tool-search/tool-index.ts";
+import { createToolIndex } from "#kernel/tool-search/tool-index.ts";
 import { type KnownPackage, readKnownPackages } from "./store.ts";
 
 export interface PackageDirectory {

@@ -2,9 +2,10 @@
  * The one path of every tool call: visible ► policy ► (approval) ► fit ► record ► invoke ► redact. Ends at the first step
  * that refuses it, when it is canceled, or when its time is over. Writes no trail: the caller does.
  */
+
+import { settleIntegers } from "#kernel/tool-docs/large-integers.ts";
+import { pathOf } from "#kernel/tool-patterns.ts";
 import type { Timer } from "#modules/shared/limits.ts";
-import { settleIntegers } from "#runner/docs/large-integers.ts";
-import { pathOf } from "#runner/tool-patterns.ts";
 import type { AdapterModule, JSONSchema } from "#sdk";
 import { type CallClock, RUN_LEFT, startCallClock } from "../bounds/call-clock.ts";
 import { retryWhileAway } from "../db/retry.ts";

@@ -1,5 +1,5 @@
 /** How a call fails: one error type for refusals of the host and failures of an adapter, made safe to show to a script. */
-import { describeMisfit } from "#runner/parameter-check.ts";
+import { describeMisfit } from "#kernel/parameter-check.ts";
 import type { Cut } from "../bounds/failure-text.ts";
 import { isDatabaseUnavailable } from "../db/pool.ts";
 import { AppError, type ErrorIssue } from "../errors.ts";

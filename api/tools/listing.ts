@@ -1,7 +1,7 @@
 /** Pages of tools, ranked or in the order of installation, without those that the caller's role hides. */
 
 import { type PageRequest, readPage } from "#api/bounds/page.ts";
-import { writeLineSignature } from "#runner/docs/line-signature.ts";
+import { writeLineSignature } from "#kernel/tool-docs/line-signature.ts";
 import type { Db } from "../db/pool.ts";
 import type { CallCaller, CallGate } from "./gate.ts";
 import type { ToolSummaryRecord } from "./model.ts";

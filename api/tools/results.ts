@@ -1,7 +1,8 @@
 /** What an adapter has answered as what a script gets: JSON within limits, or a file of the run's workspace. */
+
+import { contentTypeOf, isTextType } from "#kernel/file-names.ts";
+import { measureDepth } from "#kernel/json-depth.ts";
 import { limitWaits, orAborted, type Timer } from "#modules/shared/limits.ts";
-import { contentTypeOf, isTextType } from "#runner/file-names.ts";
-import { measureDepth } from "#runner/wire/frames.ts";
 import {
   type InvokeInput,
   mayHoldLargeInteger,

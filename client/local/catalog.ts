@@ -1,8 +1,8 @@
 /** The tools of a local runtime: lookup, visibility by role, search and descriptions. */
-import { writeLineSignature } from "#runner/docs/line-signature.ts";
-import { findPatternProblem } from "#runner/tool-patterns.ts";
-import type { ToolIndex } from "#runner/tool-search/tool-index.ts";
-import { compileRole, type Visibility } from "#runner/tool-visibility.ts";
+import { writeLineSignature } from "#kernel/tool-docs/line-signature.ts";
+import { findPatternProblem } from "#kernel/tool-patterns.ts";
+import type { ToolIndex } from "#kernel/tool-search/tool-index.ts";
+import { compileRole, type Visibility } from "#kernel/tool-visibility.ts";
 import {
   type DiscoverServices,
   type DiscoverTools,
@@ -201,7 +201,7 @@ function summarize({ path, name, description }: LocalTool): ToolSummary {
 
 /** Loaded at the first search: the index takes longer to load than a run takes. */
 async function indexTools(tools: ReadonlyMap<string, LocalTool>): Promise<ToolIndex> {
-  const { createToolIndex } = await import("#runner/tool-search/tool-index.ts");
+  const { createToolIndex } = await import("#kernel/tool-search/tool-index.ts");
   const index = createToolIndex();
   const entries = [...tools.values()].map((tool) => index.read({ ...tool, ...summarize(tool) }));
   for (const id of new Set(entries.map(({ serviceId }) => serviceId))) {

@@ -2,8 +2,9 @@
  * The bundled environment of a local runtime, and what is done for it: output lands on the run it names, calls go to the
  * given tools. Loaded at the first run: it is most of what there is to load.
  */
+
+import { generateToolDocs } from "#kernel/tool-docs/tool-docs.ts";
 import { createProcessEnvironment } from "#modules/typescript-process/environment.ts";
-import { generateToolDocs } from "#runner/docs/tool-docs.ts";
 import type { BundledEnvironment } from "#runner/host/environment.ts";
 import {
   type EnvironmentBindings,
@@ -25,7 +26,7 @@ import { toJsonData } from "./values.ts";
 /** Undefined for a run that has ended. */
 type FindRun = (eid: number) => LocalRun | undefined;
 
-type Checker = typeof import("#runner/parameter-check.ts");
+type Checker = typeof import("#kernel/parameter-check.ts");
 
 const SILENT = { debug() {}, info() {}, warn() {}, error() {} };
 /** One child is started ahead, and more when they are needed. */
@@ -75,7 +76,7 @@ function createPackageBindings(
   };
 }
 
-const loadChecker = (): Promise<Checker> => import("#runner/parameter-check.ts");
+const loadChecker = (): Promise<Checker> => import("#kernel/parameter-check.ts");
 
 /** `checker`: null where no tool has an inputSchema, so that its libraries are not loaded for nothing. */
 function createBindings(catalog: Catalog, find: FindRun, checker: Checker | null): EnvironmentBindings {

@@ -1,5 +1,5 @@
 /** The files of a run of a local runtime: those it is given, and what becomes of those it writes. */
-import { checkFileName, contentTypeOf } from "#runner/file-names.ts";
+import { checkFileName, contentTypeOf } from "#kernel/file-names.ts";
 import { createWorkspace, type StoredFile, type Workspace } from "#runner/workspace/workspace.ts";
 import { type SavedAnswer, writeExactJson } from "#sdk";
 import type { LocalExecuteOptions } from "../kernel/local-model.ts";

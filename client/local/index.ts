@@ -3,9 +3,9 @@
  * the given functions as tools.
  */
 
-import { checkFileName } from "#runner/file-names.ts";
+import { checkFileName } from "#kernel/file-names.ts";
+import { readInput, writeInput } from "#kernel/input.ts";
 import type { BundledEnvironment } from "#runner/host/environment.ts";
-import { readInput, writeInput } from "#runner/input.ts";
 import type { LocalExecuteOptions, LocalOptions, LocalRuntime } from "../kernel/local-model.ts";
 import type { ExecutionResult } from "../kernel/model.ts";
 import { createCatalog } from "./catalog.ts";

@@ -3,7 +3,7 @@ import { watch } from "node:fs";
 import { basename, dirname, resolve } from "node:path";
 import type { Command } from "commander";
 import { Option } from "commander";
-import { isRawInteger } from "#runner/input.ts";
+import { isRawInteger } from "#kernel/input.ts";
 import { addCommand } from "../commands/resource.ts";
 import { EXIT, type ExitCode, usageFailure } from "../failure.ts";
 import { collect, parseDuration, parseJson, parseMemory, parsePair, readText } from "../options.ts";

@@ -4,7 +4,7 @@ import { constants, openAsBlob } from "node:fs";
 import { access, lstat, mkdir, open, readdir, rename, rm, stat, statfs } from "node:fs/promises";
 import path from "node:path";
 import type { LocalFile } from "#client/kernel/local-model.ts";
-import { checkFileName } from "#runner/file-names.ts";
+import { checkFileName } from "#kernel/file-names.ts";
 import { Failure, usageFailure } from "../failure.ts";
 
 const IGNORED = [".git", "node_modules"];

@@ -5,7 +5,7 @@
 import { constants } from "node:fs";
 import { open, realpath } from "node:fs/promises";
 import path from "node:path";
-import { checkFileName } from "#runner/file-names.ts";
+import { checkFileName } from "#kernel/file-names.ts";
 import { decodeModule, NoTextError, type PrepareOptions, prepareSource } from "#runner/source/prepare.ts";
 import { usageFailure } from "../failure.ts";
 import type { FolderFile } from "./folder.ts";

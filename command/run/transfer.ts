@@ -2,7 +2,7 @@
 import type { ProcessRecord } from "#client/client.ts";
 import type { RunOptions } from "#client/runs.ts";
 import { visibleLine } from "#client/visible-text.ts";
-import { checkFileName } from "#runner/file-names.ts";
+import { checkFileName } from "#kernel/file-names.ts";
 import { Failure, toFailure } from "../failure.ts";
 import type { Session } from "../session.ts";
 import { type FolderFile, writeArtifact } from "./folder.ts";

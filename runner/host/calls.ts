@@ -4,8 +4,8 @@
  */
 import { createHash, hash } from "node:crypto";
 import type { z } from "zod";
+import { WORKSPACE_LIMIT_ERROR } from "#kernel/file-names.ts";
 import { type OpenStream, type SavedAnswer, type SaveTurn, writeExactJson } from "#sdk";
-import { WORKSPACE_LIMIT_ERROR } from "../file-names.ts";
 import type { Channel } from "../wire/channel.ts";
 import { exceeding, type Violation, violation } from "../wire/check-message.ts";
 import {

@@ -2,6 +2,8 @@
  * What the bundled environments have in common: everything between `setup` and `teardown`, and the executions under way.
  * An environment adds how its children are started and what they serve. Knows no HTTP and no database.
  */
+
+import { generateToolDocs } from "#kernel/tool-docs/tool-docs.ts";
 import type {
   EnvironmentModule,
   EnvironmentSetupContext,
@@ -12,8 +14,7 @@ import type {
   IsolationReport,
   ModuleLogger,
 } from "#sdk";
-import { type EnvironmentFacts, generateEnvironmentDocs } from "../docs/environment-docs.ts";
-import { generateToolDocs } from "../docs/tool-docs.ts";
+import { type EnvironmentFacts, generateEnvironmentDocs } from "../environment-docs.ts";
 import { reportIsolation } from "../isolation/report.ts";
 import type { NodeBinary } from "../process/node-binary.ts";
 import { prepareSource } from "../source/prepare.ts";

@@ -4,6 +4,7 @@
  * stream and no message. Everything read here is hostile: sizes are checked before memory is taken, nesting before parsing.
  */
 import { Buffer } from "node:buffer";
+import { measureDepth } from "../../kernel/json-depth.ts";
 // Not the whole of the SDK: a child, which has this file too, would have a schema library.
 import { parseExactJson } from "../../sdk/exact-json.ts";
 
@@ -241,30 +242,4 @@ export function parseFrame(payload: Buffer, maxDepth: number): Frame {
     throw new FrameError("malformed", "a frame is not valid JSON");
   }
   return { value, bytes: payload.length, depth, attachment: null };
-}
-
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const OPEN_BRACKET = 0x5b;
-const CLOSE_BRACKET = 0x5d;
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
-
-/** How deep JSON text nests, read from its bytes; brackets in strings do not count. Stops early once over `limit`. */
-export function measureDepth(json: Uint8Array, limit: number): number {
-  let depth = 0;
-  let deepest = 0;
-  for (let i = 0; i < json.length; i++) {
-    const byte = json[i];
-    if (byte === QUOTE) {
-      // To the quote that ends the string, or the end of the text.
-      for (i++; i < json.length && json[i] !== QUOTE; i++) if (json[i] === BACKSLASH) i++;
-    } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
-      if (++depth > deepest) deepest = depth;
-      if (deepest > limit) return deepest;
-    } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
-      depth--;
-    }
-  }
-  return deepest;
 }

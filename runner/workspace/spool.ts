@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 import { type FileHandle, mkdir, open, unlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { WORKSPACE_LIMIT_ERROR } from "../file-names.ts";
+import { WORKSPACE_LIMIT_ERROR } from "#kernel/file-names.ts";
 import { createSharedRoom, KEPT_DIVISOR } from "../shared-room.ts";
 
 /** What a run wrote beyond: its own limits, or the room that all runs share. */

@@ -2,8 +2,9 @@
  * The files of one run on the host: what it was given, read where it lies, and what it writes, kept in a spool. No name that a
  * script chose is ever opened: it is a key of a map here, and nothing else.
  */
+
+import { checkFileName, contentTypeOf, createFolders } from "#kernel/file-names.ts";
 import type { CallFiles, FileWrite, SaveTurn, WorkspaceFile } from "#sdk";
-import { checkFileName, contentTypeOf, createFolders } from "../file-names.ts";
 import {
   type Content,
   createContents,

@@ -8,7 +8,7 @@ import path from "node:path";
 import { ts } from "@ts-morph/common";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
-const FOLDERS = ["api", "runner", "modules", "sdk", "client", "command", "web"];
+const FOLDERS = ["api", "runner", "kernel", "modules", "sdk", "client", "command", "web"];
 const GENERATED = ["client/schema.ts"];
 const MAX_LINES = 46_000;
 const MAX_FILE_LINES = 300;

@@ -4,7 +4,7 @@
  */
 
 import { saveResult } from "#client/local/files.ts";
-import { contentTypeOf } from "#runner/file-names.ts";
+import { contentTypeOf } from "#kernel/file-names.ts";
 import { createWorkspace, type StoredFile, type Workspace } from "#runner/workspace/workspace.ts";
 import type {
   CallFiles,

@@ -1,7 +1,7 @@
 /** A local runtime behind the module contract, so that the conformance suite of environments runs through `execute`. */
 import { createRuntime } from "#client/index.ts";
 import type { LocalRuntime } from "#client/kernel/local-model.ts";
-import { generateToolDocs } from "#runner/docs/tool-docs.ts";
+import { generateToolDocs } from "#kernel/tool-docs/tool-docs.ts";
 import type { EnvironmentBindings, EnvironmentModule, EnvironmentStatus, ErrorDetail } from "#sdk";
 
 /** What the suite looks for under other names than the runtime has. */

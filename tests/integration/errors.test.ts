@@ -9,7 +9,7 @@ import { z } from "zod";
 import { AppError, ERROR_CATALOGUE } from "#api/errors.ts";
 import type { App } from "#api/http/app-type.ts";
 import { requireScope } from "#api/http/auth.ts";
-import { measureDepth } from "#runner/wire/frames.ts";
+import { measureDepth } from "#kernel/json-depth.ts";
 import { buildHttpApp } from "./harness/http-app.ts";
 
 const onRequest = requireScope("processes:write");

@@ -11,8 +11,8 @@ import ajvFormats from "ajv-formats";
 import { transform } from "esbuild";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { buildExampleParameters } from "#runner/docs/example-value.ts";
-import { generateToolDocs } from "#runner/docs/tool-docs.ts";
+import { buildExampleParameters } from "#kernel/tool-docs/example-value.ts";
+import { generateToolDocs } from "#kernel/tool-docs/tool-docs.ts";
 import { TSC } from "#tests/checks/packages.ts";
 import { makeCyclicSchema, SCHEMA_CASES } from "./docs-schemas.ts";
 

@@ -4,7 +4,19 @@ import path from "node:path";
 import { describe, expect, test } from "vitest";
 
 const PROJECT = path.resolve(import.meta.dirname, "../..");
-const FOLDERS = ["api", "runner", "modules", "sdk", "client", "tests", "bench", "docs", "deploy", "examples"];
+const FOLDERS = [
+  "api",
+  "runner",
+  "kernel",
+  "modules",
+  "sdk",
+  "client",
+  "tests",
+  "bench",
+  "docs",
+  "deploy",
+  "examples",
+];
 
 const pages = [
   "README.md",

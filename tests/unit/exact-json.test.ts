@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { settleIntegers } from "#runner/docs/large-integers.ts";
-import { compileCheck } from "#runner/parameter-check.ts";
+import { compileCheck } from "#kernel/parameter-check.ts";
+import { settleIntegers } from "#kernel/tool-docs/large-integers.ts";
 import {
   isRawInteger,
   mayHoldLargeInteger,

@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { measureDepth } from "#kernel/json-depth.ts";
 import {
   createFrameReader,
   encodeFrame,
   encodeFrameText,
   FRAME_HEADER_BYTES,
   FrameError,
-  measureDepth,
   parseFrame,
 } from "#runner/wire/frames.ts";
 

@@ -20,7 +20,7 @@ import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 const PROJECT = path.resolve(import.meta.dirname, "../..");
-const FOLDERS = ["api", "runner", "modules", "sdk", "client", "command", "web", "tests", "bench"];
+const FOLDERS = ["api", "runner", "kernel", "modules", "sdk", "client", "command", "web", "tests", "bench"];
 
 interface CruiseReport {
   modules: {
@@ -68,7 +68,7 @@ describe("on the project", () => {
     expect(aliased.length).toBeGreaterThan(20);
     for (const dependency of aliased)
       expect(dependency.resolved).toMatch(
-        /^(api|runner|modules|sdk|client|tests)\/.*\.ts$|^vendor\/postgres\/src\/index\.js$/,
+        /^(api|runner|kernel|modules|sdk|client|tests)\/.*\.ts$|^vendor\/postgres\/src\/index\.js$/,
       );
   });
 
@@ -103,7 +103,8 @@ const PLANTED: { rule: string; file: string; imports: string; typeOnly?: true }[
     file: "runner/child/bridge.ts",
     imports: "#runner/wire/frames.ts",
   },
-  { rule: "runner-imports-runner-and-sdk", file: "runner/host/pool.ts", imports: "#api/errors.ts" },
+  { rule: "runner-imports-kernel-and-sdk", file: "runner/host/pool.ts", imports: "#api/errors.ts" },
+  { rule: "kernel-imports-sdk-only", file: "kernel/input.ts", imports: "#runner/host/pool.ts" },
   {
     rule: "modules-import-sdk-and-their-own-folder",
     file: "modules/openapi/index.ts",

@@ -10,8 +10,8 @@ import {
   MAX_PATTERN_CHARACTERS,
   testSegment,
   testTool,
-} from "#runner/tool-patterns.ts";
-import { compileRole } from "#runner/tool-visibility.ts";
+} from "#kernel/tool-patterns.ts";
+import { compileRole } from "#kernel/tool-visibility.ts";
 
 /** The meaning of a pattern, as directly as it can be written down. */
 function matchesByDefinition(pattern: string[], path: string[]): boolean {

@@ -1,8 +1,8 @@
 /** The search over tools: what a caller must not see leaves no trace, and questions in everyday words find the right tool. */
 import { describe, expect, test } from "vitest";
-import { writeLineSignature } from "#runner/docs/line-signature.ts";
-import type { SearchableTool } from "#runner/tool-search/entries.ts";
-import { createToolIndex } from "#runner/tool-search/tool-index.ts";
+import { writeLineSignature } from "#kernel/tool-docs/line-signature.ts";
+import type { SearchableTool } from "#kernel/tool-search/entries.ts";
+import { createToolIndex } from "#kernel/tool-search/tool-index.ts";
 import { addUp, indexDefinitions, readQuestions, score } from "../../bench/tools/search-questions/score.ts";
 
 const PAGE = { after: null, limit: 100 };

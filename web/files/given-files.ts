@@ -4,7 +4,7 @@
  */
 import { computed, signal } from "@preact/signals";
 import { CyrnelError } from "#client/errors.ts";
-import { checkFileName } from "#runner/file-names.ts";
+import { checkFileName } from "#kernel/file-names.ts";
 import { endRefusedSession, fetchPath, type Process } from "../server/api.ts";
 import { SERVER_URL, waitForServer } from "../server/connection.ts";
 import { key } from "../session/access.ts";

@@ -6,7 +6,7 @@ import {
   listNamed,
   type PlacedEntry,
   testTool,
-} from "#runner/tool-patterns.ts";
+} from "#kernel/tool-patterns.ts";
 import type { Decision } from "./model.ts";
 
 export interface Rule {

@@ -6,7 +6,7 @@ import { Ajv2019 } from "ajv/dist/2019.js";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import ajvFormats from "ajv-formats";
 import type { ErrorIssue } from "#api/errors.ts";
-import { compilePattern } from "#runner/linear-pattern.ts";
+import { compilePattern } from "#kernel/linear-pattern.ts";
 import type { JSONSchema } from "#sdk";
 import type { Owner } from "../ports.ts";
 

@@ -4,8 +4,8 @@
 import type { IncomingMessage } from "node:http";
 import type { FastifyRequest } from "fastify";
 import { AppError } from "#api/errors.ts";
+import { measureDepth } from "#kernel/json-depth.ts";
 import { createSharedRoom, type SharedRoom } from "#runner/shared-room.ts";
-import { measureDepth } from "#runner/wire/frames.ts";
 import { parseExactJson } from "#sdk";
 import type { App } from "../app-type.ts";
 import { createLargeJson, MAX_BODY_DEPTH } from "./large.ts";

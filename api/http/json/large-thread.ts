@@ -1,6 +1,6 @@
 /** The thread that reads request bodies too large for the one that serves requests: an object of texts, and little else. */
 import { parentPort } from "node:worker_threads";
-import { measureDepth } from "#runner/wire/frames.ts";
+import { measureDepth } from "#kernel/json-depth.ts";
 import { type LargeJsonAnswer, MAX_BODY_DEPTH } from "./large.ts";
 
 const MAX_KEYS = 20;

@@ -4,7 +4,7 @@
  */
 import { retryWhileAway } from "#api/db/retry.ts";
 import type { CallCaller, CallWorkspace } from "#api/tools/gate.ts";
-import { WORKSPACE_LIMIT_ERROR } from "#runner/file-names.ts";
+import { WORKSPACE_LIMIT_ERROR } from "#kernel/file-names.ts";
 import type { Workspace } from "#runner/workspace/workspace.ts";
 import type {
   CallContext,

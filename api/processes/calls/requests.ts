@@ -2,7 +2,7 @@
 
 import type { Redactor } from "#api/secrets/redactor.ts";
 import type { AskedCall, CallInRun, CallRefusal } from "#api/tools/gate.ts";
-import { settleIntegers } from "#runner/docs/large-integers.ts";
+import { settleIntegers } from "#kernel/tool-docs/large-integers.ts";
 import type { JSONSchema } from "#sdk";
 import type { CallLog, LoggedCall } from "../live/calls.ts";
 import { digestCall, digestQuestion } from "../model/digest.ts";

@@ -1,6 +1,6 @@
 /** The merged output of a run: shallow, later keys win, bounded. Each key is kept as the JSON text it was emitted with. */
 import type { Redactor } from "#api/secrets/redactor.ts";
-import { measureDepth } from "#runner/wire/frames.ts";
+import { measureDepth } from "#kernel/json-depth.ts";
 
 interface OutputMember {
   text: string;

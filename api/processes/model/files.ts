@@ -1,7 +1,7 @@
 /** What a process is given as files and what its run leaves: as clients send and see it. */
 
 import { z } from "zod";
-import { checkFileName } from "#runner/file-names.ts";
+import { checkFileName } from "#kernel/file-names.ts";
 import type { Spools } from "#runner/workspace/spool.ts";
 
 /** Given to a run, and left by one. */

@@ -1,7 +1,7 @@
 /** What a run is given as its input, and the schema it has to fit: bounded here, as both may be hostile, and checked by a port. */
 import { AppError } from "#api/errors.ts";
 import type { StrictChecks } from "#api/tools/validation/strict-checks.ts";
-import { writeInput } from "#runner/input.ts";
+import { writeInput } from "#kernel/input.ts";
 import { type JSONSchema, mayHoldLargeInteger } from "#sdk";
 import type { StoredInput } from "../model/records.ts";
 

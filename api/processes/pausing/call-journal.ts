@@ -4,7 +4,7 @@
  */
 import { retryUntil } from "#api/db/retry.ts";
 import type { CallRefusal, ToolPath } from "#api/tools/gate.ts";
-import { pathOf } from "#runner/tool-patterns.ts";
+import { pathOf } from "#kernel/tool-patterns.ts";
 import type { CallLog, LoggedCall } from "../live/calls.ts";
 import type { CallReply, CarriedCall } from "../model/records.ts";
 import type { PauseRecord, RunRecords } from "./run-records.ts";

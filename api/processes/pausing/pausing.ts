@@ -1,7 +1,7 @@
 /** Pauses of all runs: what they share, how a run gets its own, and how a run is repeated from what an earlier child left. */
 import { isDatabaseUnavailable } from "#api/db/pool.ts";
 import type { Redactor } from "#api/secrets/redactor.ts";
-import { pathOf } from "#runner/tool-patterns.ts";
+import { pathOf } from "#kernel/tool-patterns.ts";
 import { readWhole, type StoredFile } from "#runner/workspace/workspace.ts";
 import type { JSONSchema, ModuleLogger, SaveTurn } from "#sdk";
 import type { LiveRun } from "../live/run.ts";

@@ -3,7 +3,7 @@
  * to phase (states.ts), so that no two changes meet. Knows the database as `RunRecords` and the environment as two
  * functions.
  */
-import { pathOf } from "#runner/tool-patterns.ts";
+import { pathOf } from "#kernel/tool-patterns.ts";
 import type { ModuleLogger } from "#sdk";
 import type { CallLog } from "../live/calls.ts";
 import type { CarriedRun, KeptAnswer, RunApproval } from "../model/records.ts";

@@ -2,7 +2,7 @@
  * The schemas of all tools of a service as one document of definitions, in which definitions that tools share stand
  * once. Runs in the thread that writes declarations.
  */
-import { asParameters, makePlainSchema, type PlainSchema } from "#runner/docs/plain-schema.ts";
+import { asParameters, makePlainSchema, type PlainSchema } from "#kernel/tool-docs/plain-schema.ts";
 
 export interface ToolSchemas {
   id: string;

@@ -1,8 +1,8 @@
 /** Thread entry: the declarations of one service. The parent ends the thread when its time is up. */
 import { stripTypeScriptTypes } from "node:module";
 import { parentPort } from "node:worker_threads";
-import { commentText } from "#runner/docs/doc-comment.ts";
-import { type PrintOptions, printDefinitions } from "#runner/docs/print-types.ts";
+import { commentText } from "#kernel/tool-docs/doc-comment.ts";
+import { type PrintOptions, printDefinitions } from "#kernel/tool-docs/print-types.ts";
 import { joinSchemas, type ToolTypes } from "./joined-schemas.ts";
 
 export interface DeclarationJob {

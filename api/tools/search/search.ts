@@ -3,7 +3,7 @@
  * a change counts at once wherever it was made. What a caller must not see is left out before anything is ranked.
  */
 import type { PageRequest } from "#api/bounds/page.ts";
-import { createToolIndex, type FoundTool } from "#runner/tool-search/tool-index.ts";
+import { createToolIndex, type FoundTool } from "#kernel/tool-search/tool-index.ts";
 import type { Db } from "../../db/pool.ts";
 import {
   type FoundToolRow,

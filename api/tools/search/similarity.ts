@@ -1,5 +1,5 @@
 /** How alike two identifiers are, by the three-letter pieces of their words: order of words does not count. Pure. */
-import { splitWords, toTrigrams } from "#runner/tool-search/words.ts";
+import { splitWords, toTrigrams } from "#kernel/tool-search/words.ts";
 
 const MIN_SIMILARITY = 0.3;
 

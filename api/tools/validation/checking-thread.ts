@@ -1,6 +1,7 @@
 /** Checks that may take long, in a thread of their own: one at a time, callers by turns, each within a time limit. */
+
+import type { CheckKind } from "#kernel/parameter-check.ts";
 import { createJobThread } from "#modules/shared/job-thread.ts";
-import type { CheckKind } from "#runner/parameter-check.ts";
 import type { CheckAnswer, CheckJob } from "./thread.ts";
 
 const CHECK_LIMITS = {

@@ -5,7 +5,7 @@ import {
   compileCheck,
   type ParameterCheck,
   type ParameterIssue,
-} from "#runner/parameter-check.ts";
+} from "#kernel/parameter-check.ts";
 
 const MAX_CHECKS = 200;
 

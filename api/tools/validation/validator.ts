@@ -8,7 +8,7 @@ import {
   compileCheck,
   type ParameterCheck,
   type ParameterIssue,
-} from "#runner/parameter-check.ts";
+} from "#kernel/parameter-check.ts";
 import { type JSONSchema, withBigInts, withRawIntegers } from "#sdk";
 import { createCheckingThread } from "./checking-thread.ts";
 import { readSchema } from "./readable-schema.ts";

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 import { brotliDecompressSync } from "node:zlib";
 import { load } from "js-yaml";
-import { createToolIndex } from "#runner/tool-search/tool-index.ts";
+import { createToolIndex } from "#kernel/tool-search/tool-index.ts";
 import {
   exampleDocuments,
   largeDocument,

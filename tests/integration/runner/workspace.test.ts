@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { readdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { expect, test } from "vitest";
-import { checkFileName } from "#runner/file-names.ts";
+import { checkFileName } from "#kernel/file-names.ts";
 import { createSpools, openSpools, type Spools } from "#runner/workspace/spool.ts";
 import { createWorkspace, type Workspace } from "#runner/workspace/workspace.ts";
 

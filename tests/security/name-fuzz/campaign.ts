@@ -6,7 +6,7 @@
 import { setTimeout } from "node:timers/promises";
 import { extract, pack } from "tar-stream";
 import { givenFilesSchema } from "#api/processes/model/files.ts";
-import { checkFileName } from "#runner/file-names.ts";
+import { checkFileName } from "#kernel/file-names.ts";
 import { readSpecifier } from "#runner/source/modules/names.ts";
 import { prepareSource } from "#runner/source/prepare.ts";
 import { createWorkspace } from "#runner/workspace/workspace.ts";

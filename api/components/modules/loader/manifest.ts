@@ -1,7 +1,7 @@
 /** Reads `module.json`: foreign text, bounded in size, checked once against the schema of the contract. */
 import { readFile, stat } from "node:fs/promises";
 import path from "node:path";
-import { measureDepth } from "#runner/wire/frames.ts";
+import { measureDepth } from "#kernel/json-depth.ts";
 import { MODULE_ID_PATTERN, type ModuleManifest, type ModuleType, moduleManifestSchema } from "#sdk";
 
 export const MANIFEST_FILE = "module.json";

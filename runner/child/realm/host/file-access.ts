@@ -2,7 +2,7 @@
  * Access to the files of a run: what `cyrnel.files` and node:fs stand on. What there is is known here from the start, so only contents
  * cross to the host, in pieces; the host checks every name and limit again.
  */
-import { checkFileName, contentTypeOf, createFolders } from "../../../file-names.ts";
+import { checkFileName, contentTypeOf, createFolders } from "../../../../kernel/file-names.ts";
 import type { CallMethod, PROTOCOL_LIMITS, StartParams } from "../../../wire/protocol.ts";
 import type { Span } from "../sending.ts";
 import { type ContentHost, gather, type Pieces } from "./file-content.ts";

@@ -3,8 +3,8 @@ import { Buffer } from "node:buffer";
 import type { InvokeInput } from "#sdk";
 // Not all of the SDK: the command loads this with every script.
 import { isRawInteger, mayHoldLargeInteger, parseExactJson } from "../sdk/exact-json.ts";
-import { settleIntegers } from "./docs/large-integers.ts";
-import { measureDepth } from "./wire/frames.ts";
+import { measureDepth } from "./json-depth.ts";
+import { settleIntegers } from "./tool-docs/large-integers.ts";
 
 /** As inputs are read, wherever they are given. */
 export { isRawInteger, parseExactJson };
