@@ -1,4 +1,4 @@
-/** The event streams over HTTP: of one process (events.ts says what) and of the list of all (list-changes.ts). */
+/** Server-sent events over HTTP: the events of one process (operations/events.ts) and the changes of the list. */
 import type { FastifyRequest } from "fastify";
 import { z } from "zod";
 import { AppError } from "#api/errors.ts";

@@ -1,7 +1,4 @@
-/**
- * What can be done with processes, for HTTP and for every later surface, put together: the operations of creation.ts,
- * reading.ts and signals.ts over one admission, and its start and end.
- */
+/** Puts the operations on processes together over one admission, and starts and stops the feature. */
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Environments } from "#api/components/modules/environments.ts";

@@ -1,7 +1,7 @@
 /**
- * What installing a large OpenAPI document costs a real server: time, peak memory, and how long others wait meanwhile;
- * then what the declarations of all its tools cost over HTTP.
- * `node bench/install.ts [document]`; without one, GitHub's description.
+ * Measures installing a large OpenAPI document on a real server: time, peak memory, and how long other requests wait;
+ * then the cost of the declarations of all its tools over HTTP.
+ * `node bench/tools/install.ts [document]`; without one it takes GitHub's description.
  */
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";

@@ -1,7 +1,7 @@
 /**
- * The search over tools: how often questions in everyday words find the right tool (bench/tools/search-questions), and what a page
- * costs over 10,000 tools in a Postgres of its own. `--misses` lists the questions of `tuning` that miss; of the
- * other two sets only totals are printed. Run: node bench/search.ts
+ * Measures the tool search: how often questions in everyday words find the right tool (bench/tools/search-questions), and
+ * the cost of one page over 10,000 tools in its own Postgres. `--misses` lists the questions of `tuning` that miss; the
+ * other two sets print totals only. Run: node bench/tools/search.ts
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

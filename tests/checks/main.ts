@@ -54,6 +54,11 @@ const CHECKS: Check[] = [
   },
   { name: "imports", command: ["depcruise", "--config", ".dependency-cruiser.cjs", ...FOLDERS] },
   { name: "unused", command: ["knip"], fast: null },
+  {
+    name: "english",
+    command: ["node", "tests/checks/english.ts"],
+    write: ["node", "tests/checks/english.ts", "--write"],
+  },
   generated("api/http/openapi/document.ts"),
   generated("api/config/page.ts"),
   generated("api/db/schema-dump.ts"),

@@ -1,11 +1,12 @@
 /**
- * `npm run size`: how much product there is, in lines of TypeScript without blanks, comments and what is generated, and
- * which files and folders are beyond the budgets of CONTRIBUTING.md. It prints; it refuses nothing.
+ * `npm run size`: lines of TypeScript without blanks, comments and generated files, and the files, functions and folders
+ * that exceed the budgets of CONTRIBUTING.md.
  */
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { ts } from "@ts-morph/common";
+import { parse, readComments, visitTokens } from "./comments.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
 const FOLDERS = ["api", "runner", "kernel", "modules", "sdk", "client", "command", "web"];
@@ -13,42 +14,59 @@ const GENERATED = ["client/schema.ts"];
 const MAX_LINES = 46_000;
 const MAX_FILE_LINES = 300;
 const MAX_FOLDER_FILES = 12;
+const MAX_FUNCTION_LINES = 100;
+const MAX_LONG_FUNCTIONS = 15;
+const MAX_COMMENTS_PER_1000_LINES = 50;
 const SMALL_FILE_LINES = 60;
 const MAX_SMALL_FILES = 20;
 
 interface SourceFile {
   name: string;
-  /** Of the file, as an editor shows them. */
+  /** All lines, as an editor counts them. */
   lines: number;
-  /** With something else than blanks and comments. */
+  /** Lines that are neither blank nor only a comment. */
   code: number;
-  /** The files of the product that import it. */
+  comments: number;
+  longFunctions: string[];
   importers: string[];
 }
 
 function run(program: string, args: string[]): string {
   const { stdout, stderr } = spawnSync(program, args, { cwd: ROOT, encoding: "utf8", maxBuffer: 64 << 20 });
-  // The exit code is not asked: a rule of imports that is broken is the business of `npm run check`.
+  // The exit code does not matter here: `npm run check` reports broken import rules.
   if (stdout === "") throw new Error(`${program} ${args.join(" ")} printed nothing: ${stderr}`);
   return stdout;
 }
 
-/** The lines on which a token of the program stands: the compiler's own, so that a comment in a string is no comment. */
-function countCode(name: string, text: string): number {
-  const kind = name.endsWith("x") ? ts.ScriptKind.TSX : ts.ScriptKind.TS;
-  const source = ts.createSourceFile(name, text, ts.ScriptTarget.Latest, true, kind);
+/** Counts the lines with a token on them. */
+function countCode(source: ts.SourceFile): number {
   const lines = new Set<number>();
-  const visit = (node: ts.Node): void => {
-    const children = node.getChildren(source).filter(({ kind: part }) => part !== ts.SyntaxKind.JSDoc);
-    for (const child of children) visit(child);
-    if (children.length > 0 || node.end === node.getStart(source)) return;
-    const first = source.getLineAndCharacterOfPosition(node.getStart(source)).line;
-    const last = source.getLineAndCharacterOfPosition(node.end).line;
+  visitTokens(source, (token) => {
+    if (token.end === token.getStart(source)) return;
+    const first = source.getLineAndCharacterOfPosition(token.getStart(source)).line;
+    const last = source.getLineAndCharacterOfPosition(token.end).line;
     for (let line = first; line <= last; line += 1) lines.add(line);
+  });
+  const written = source.text.split("\n");
+  return [...lines].filter((line) => written[line]?.trim()).length;
+}
+
+/** Lists the functions that are too long to read in one go, each with its name or the line it starts on. */
+function listLongFunctions(source: ts.SourceFile): string[] {
+  const found: string[] = [];
+  const visit = (node: ts.Node): void => {
+    if (ts.isFunctionLike(node) && "body" in node && node.body) {
+      const first = source.getLineAndCharacterOfPosition(node.getStart(source)).line + 1;
+      const lines = source.getLineAndCharacterOfPosition(node.end).line + 2 - first;
+      const name =
+        node.name?.getText(source) ??
+        (ts.isVariableDeclaration(node.parent) ? node.parent.name.getText(source) : "");
+      if (lines >= MAX_FUNCTION_LINES) found.push(`${source.fileName}:${first} ${name} (${lines})`);
+    }
+    ts.forEachChild(node, visit);
   };
   visit(source);
-  const written = text.split("\n");
-  return [...lines].filter((line) => written[line]?.trim()).length;
+  return found;
 }
 
 /** Who imports whom, types too, as the checker of the import rules sees it. */
@@ -103,10 +121,13 @@ const files = tracked
   .filter((name) => /\.tsx?$/.test(name) && !GENERATED.includes(name))
   .map((name): SourceFile => {
     const text = readFileSync(path.join(ROOT, name), "utf8");
+    const source = parse(name, text);
     return {
       name,
       lines: text.trimEnd().split("\n").length,
-      code: countCode(name, text),
+      code: countCode(source),
+      comments: readComments(source).length,
+      longFunctions: listLongFunctions(source),
       importers: importers.get(name)?.map(({ from }) => from) ?? [],
     };
   });
@@ -131,6 +152,15 @@ const list = (title: string, target: number, found: string[]) => {
   for (const line of found.sort()) console.log(`        ${line}`);
 };
 console.log(`\n${total} lines in ${files.length} files (target: at most ${MAX_LINES})`);
+const comments = files.reduce((sum, file) => sum + file.comments, 0);
+console.log(
+  `${Math.round((comments / total) * 1000)} comments per 1,000 lines, ${comments} in all (target: at most ${MAX_COMMENTS_PER_1000_LINES})`,
+);
+list(
+  `functions of ${MAX_FUNCTION_LINES} lines and more`,
+  MAX_LONG_FUNCTIONS,
+  files.flatMap(({ longFunctions }) => longFunctions),
+);
 list(
   `files under ${SMALL_FILE_LINES} lines that one file imports`,
   MAX_SMALL_FILES,

@@ -1,4 +1,4 @@
-/** The database's part of the pauses of one run: transactions over the statements of store.ts, with everything sealed. */
+/** Stores the pauses of one run: transactions over the statements of store/pauses.ts, with everything sealed. */
 
 import { randomUUID } from "node:crypto";
 import { promisify } from "node:util";

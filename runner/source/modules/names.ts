@@ -1,6 +1,6 @@
 /**
- * What a specifier of `import` means: a file of the workspace, a built-in module of the realm, a package, or none of them. Names of
- * files are those of the workspace (`lib/x.ts`): nothing here is a path of the host.
+ * Resolves the specifier of an `import`: a file of the workspace, a built-in module of the realm, a package, or an error.
+ * Nothing here is a path on the host.
  */
 
 /** How the text of an imported file is read. */

@@ -1,4 +1,4 @@
-/** The tables of one process in memory, with the guards of the statements they stand for: see api/processes/pausing/store.ts. */
+/** The tables of one process in memory, with the guards of the statements they stand for: see api/processes/store/. */
 
 import type { CallReply, CarriedCall, JournaledCall, RunApproval } from "#api/processes/model/records.ts";
 import type { ApprovalState } from "#api/processes/model/states.ts";
