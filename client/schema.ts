@@ -603,7 +603,7 @@ export interface paths {
                     limit?: string;
                     objectId?: string;
                     objectKind?: string;
-                    outcome?: "ok" | "refused" | "failed";
+                    outcome?: "ok" | "refused" | "failed" | "canceled" | "unknown";
                     processId?: string;
                     requestId?: string;
                     /** @description Before this time. */
@@ -657,10 +657,10 @@ export interface paths {
                                     kind: string;
                                 } | null;
                                 /**
-                                 * @description `refused`: by a rule or because it was wrong. `failed`: it went wrong.
+                                 * @description `refused`: by a rule or because it was wrong. `failed`: it went wrong. `canceled`: a tool call that was given up before it was sent. `unknown`: one that was given up after that, so that the service may have carried it out. Older records say `failed` for these two.
                                  * @enum {string}
                                  */
-                                outcome: "ok" | "refused" | "failed";
+                                outcome: "ok" | "refused" | "failed" | "canceled" | "unknown";
                                 /** @description The parameters, redacted and cut; null without any. */
                                 parameters: unknown;
                                 /** @description Of the parameters as JSON with sorted keys; of settings that are secret, without their values. */
@@ -758,7 +758,7 @@ export interface paths {
                     from?: string;
                     objectId?: string;
                     objectKind?: string;
-                    outcome?: "ok" | "refused" | "failed";
+                    outcome?: "ok" | "refused" | "failed" | "canceled" | "unknown";
                     processId?: string;
                     requestId?: string;
                     /** @description Before this time. */
