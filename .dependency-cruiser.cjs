@@ -29,31 +29,64 @@ const CHILD_MAY_USE = "^runner/wire/frames\\.ts$|^kernel/file-names\\.ts$|^runne
 
 const DRIVER = "^vendor/postgres/|(^|/)node_modules/(pg|pg-pool)/";
 
-/** The floors of api/processes, from the ground up: each part imports those below it, and nothing beside or above. */
-const PROCESS_FLOORS = [
-  ["model/"],
-  ["store/", "live/"],
-  ["admission/", "operations/", "pausing/", "ownership\\.ts", "retention\\.ts"],
-  ["run\\.ts", "calls/"],
-  ["service\\.ts"],
-  ["routes\\.ts", "routes-events\\.ts"],
-];
+/** Floors of a room, from the ground up: each part imports those below it, and none beside or above it. */
+const FLOORS = {
+  api: [
+    ["errors\\.ts", "bounds/"],
+    ["egress/"],
+    ["config(/|\\.ts)"],
+    ["db/"],
+    ["secrets/"],
+    ["http/"],
+    ["components/", "console/"],
+    ["tools/"],
+    ["access/", "audit/", "environment/", "processes/"],
+    ["approvals/", "files/", "observe/", "replicas/"],
+    ["packages/"],
+    ["governance\\.ts", "mcp/"],
+    ["mcp-ports\\.ts"],
+    ["app\\.ts"],
+    ["server\\.ts", "[^/]+-main\\.ts", "start-checks\\.ts"],
+    ["main\\.ts"],
+  ],
+  "api/processes": [
+    ["model/"],
+    ["store/", "live/"],
+    ["admission/", "operations/", "pausing/", "ownership\\.ts", "retention\\.ts"],
+    ["run\\.ts", "calls/"],
+    ["service\\.ts"],
+    ["routes\\.ts", "routes-events\\.ts"],
+  ],
+  web: [
+    ["server/"],
+    ["parts/"],
+    ["session/", "forms/", "editor/", "governance/", "operations/", "packages/"],
+    ["approvals/", "files/", "modules/"],
+    ["runs/"],
+    ["services/", "processes/"],
+    ["pages\\.tsx"],
+    ["navigation\\.tsx"],
+    ["main\\.tsx"],
+  ],
+};
 
-const processFloors = PROCESS_FLOORS.flatMap((parts, floor) =>
-  parts.map((part) => ({
-    name: "processes-import-downwards",
-    severity: "error",
-    from: { path: `^api/processes/${part}` },
-    to: {
-      path: `^api/processes/(${PROCESS_FLOORS.slice(floor).flat().join("|")})`,
-      pathNot: `^api/processes/${part}`,
-    },
-  })),
+const floorRules = Object.entries(FLOORS).flatMap(([room, floors]) =>
+  floors.flatMap((parts, floor) =>
+    parts.map((part) => ({
+      name: `${room.replace("/", "-")}-imports-downwards`,
+      severity: "error",
+      from: { path: `^${room}/${part}` },
+      to: {
+        path: `^${room}/(${floors.slice(floor).flat().join("|")})`,
+        pathNot: `^${room}/${part}|^api/processes/model/tool-host`,
+      },
+    })),
+  ),
 );
 
 module.exports = {
   forbidden: [
-    ...processFloors,
+    ...floorRules,
     {
       name: "sdk-imports-zod-only",
       severity: "error",
@@ -149,11 +182,11 @@ module.exports = {
       name: "features-do-not-import-each-other",
       severity: "error",
       comment:
-        "app.ts puts features together; a feature may only name the types of another. Shared by all: http, db, bounds.",
+        "app.ts puts features together; a feature may only name the types of another. Shared by all: http, db, bounds, config.",
       from: { path: "^api/([^/]+)/", pathNot: "^api/(http|config)/" },
       to: {
         path: "^api/[^/]+/",
-        pathNot: "^api/(http|db|bounds|$1)/",
+        pathNot: "^api/(http|db|bounds|config|$1)/",
         dependencyTypesNot: ["type-only"],
       },
     },

@@ -6,7 +6,7 @@ import { isIP } from "node:net";
 import type { z } from "zod";
 import { CONFIG_VARIABLES } from "#api/config/variables.ts";
 import { visibleLine } from "#client/visible-text.ts";
-import { pickSimilar } from "./tools/search/similarity.ts";
+import { pickSimilar } from "#kernel/tool-search/similarity.ts";
 
 type Variables = typeof CONFIG_VARIABLES;
 type VariableName = keyof Variables;

@@ -8,8 +8,8 @@ import { Navigation } from "./navigation.tsx";
 import { PAGES } from "./pages.tsx";
 import { Toasts } from "./parts/action.tsx";
 import { ErrorBoundary, Loading } from "./parts/failure.tsx";
+import { isSignedIn, key } from "./server/access.ts";
 import { watchApprovals } from "./server/waiting-approvals.ts";
-import { isSignedIn, key } from "./session/access.ts";
 import { SignIn } from "./session/sign-in.tsx";
 
 function App() {

@@ -6,9 +6,9 @@ import { PAGES } from "./pages.tsx";
 import { Button } from "./parts/controls.tsx";
 import { Brand, Icon } from "./parts/icons.tsx";
 import { forgetDraft } from "./runs/draft.ts";
+import { isAnonymous, signOut, wantsKey } from "./server/access.ts";
+import { storedText } from "./server/storage.ts";
 import { waitingApprovals } from "./server/waiting-approvals.ts";
-import { isAnonymous, signOut, wantsKey } from "./session/access.ts";
-import { storedText } from "./session/storage.ts";
 
 const ENTRIES = PAGES.flatMap(({ path, entry }) => {
   if (entry === null) return [];

@@ -2,8 +2,8 @@
 import type { KeyObject } from "node:crypto";
 import { isIP } from "node:net";
 import { z } from "zod";
+import { parseKeyMaterial } from "#api/config/key-material.ts";
 import { type EgressEntry, parseEgressEntries } from "#api/egress/entries.ts";
-import { parseKeyMaterial } from "#api/secrets/key-material.ts";
 
 export const MIN_KEY_CHARACTERS = 24;
 export const MIN_KEY_DISTINCT_CHARACTERS = 10;

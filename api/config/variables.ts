@@ -1,8 +1,8 @@
 /** Every variable of the server's environment, declared once: `Config` and docs/configuration.md follow from here. */
 import path from "node:path";
 import { z } from "zod";
-import { DEFAULT_POLICIES } from "#api/access/policies/defaults.ts";
-import { MAKE_KEY_COMMAND } from "#api/secrets/key-material.ts";
+import { DEFAULT_POLICIES } from "#api/config/default-policies.ts";
+import { MAKE_KEY_COMMAND } from "#api/config/key-material.ts";
 import { ISOLATION_LEVELS } from "#sdk";
 import {
   apiKey,

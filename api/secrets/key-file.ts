@@ -6,7 +6,7 @@ import { createSecretKey, type KeyObject, randomBytes, randomUUID } from "node:c
 import { constants } from "node:fs";
 import { link, mkdir, open, rm } from "node:fs/promises";
 import path from "node:path";
-import { KEY_BYTES, parseKeyMaterial } from "./key-material.ts";
+import { KEY_BYTES, parseKeyMaterial } from "#api/config/key-material.ts";
 
 const FILE_NAME = "secrets.key";
 const MAX_FILE_BYTES = 1024;

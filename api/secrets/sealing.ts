@@ -4,9 +4,9 @@
  */
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import { z } from "zod";
+import { MAKE_KEY_COMMAND } from "#api/config/key-material.ts";
 import { parseExactJson } from "#sdk";
 import { AppError } from "../errors.ts";
-import { MAKE_KEY_COMMAND } from "./key-material.ts";
 import type { Keyring } from "./keyring.ts";
 
 export const OWNER_KINDS = ["service", "module", "approval", "call_log"] as const;

@@ -5,7 +5,7 @@ import { writeLineSignature } from "#kernel/tool-docs/line-signature.ts";
 import type { Db } from "../db/pool.ts";
 import type { CallCaller, CallGate } from "./gate.ts";
 import type { ToolSummaryRecord } from "./model.ts";
-import type { RankedPosition, ToolSearch } from "./search/search.ts";
+import type { RankedPosition, ToolSearch } from "./search.ts";
 import {
   listPathsOfServices,
   listToolRows,

@@ -17,7 +17,7 @@ import { createToolHost } from "./host.ts";
 import { createToolListing, type ToolListing } from "./listing.ts";
 import type { ToolDetailsRecord } from "./model.ts";
 import { createFetchRules } from "./requests/fetch.ts";
-import { createToolSearch } from "./search/search.ts";
+import { createToolSearch } from "./search.ts";
 import { findToolDetails, hasService, setToolEnabled, type ToolDetailsRow } from "./store.ts";
 import { createSuggestions } from "./suggestions.ts";
 import { createCallTargets, readInputSchema, readOutputSchema } from "./targets.ts";

@@ -1,7 +1,8 @@
 /** Not-found messages with suggestions: what the caller can see that is spelt nearly alike. */
+
+import { pickSimilar } from "#kernel/tool-search/similarity.ts";
 import type { Db } from "../db/pool.ts";
 import type { CallCaller, CallGate, ToolPath } from "./gate.ts";
-import { pickSimilar } from "./search/similarity.ts";
 import { listPathsOfService, listServiceIds } from "./store.ts";
 
 const MAX_SUGGESTIONS = 5;

@@ -24,7 +24,7 @@ import {
 } from "#api/processes/store/retention.ts";
 import { OPEN_GATE } from "#api/tools/gate.ts";
 import { createToolListing } from "#api/tools/listing.ts";
-import { createToolSearch } from "#api/tools/search/search.ts";
+import { createToolSearch } from "#api/tools/search.ts";
 import { QUERIES } from "../tools/tools-data.ts";
 import { auditOperations } from "./audit-operations.ts";
 import { DAY_MS, type Operation, PAGE } from "./operation.ts";

@@ -13,7 +13,7 @@ import { migrate } from "#api/db/migrate.ts";
 import { createPool } from "#api/db/pool.ts";
 import { OPEN_GATE } from "#api/tools/gate.ts";
 import { createToolListing } from "#api/tools/listing.ts";
-import { createToolSearch } from "#api/tools/search/search.ts";
+import { createToolSearch } from "#api/tools/search.ts";
 import { atLeast, atMost, formatTable, median, ms, quantile, type Row } from "../stats.ts";
 import {
   addUp,

@@ -59,7 +59,7 @@ const CHECKS: Check[] = [
     command: ["node", "tests/checks/english.ts"],
     write: ["node", "tests/checks/english.ts", "--write"],
   },
-  generated("api/http/openapi/document.ts"),
+  generated("api/openapi-main.ts"),
   generated("api/config/page.ts"),
   generated("api/db/schema-dump.ts"),
   generated("tests/checks/client-schema.ts"),

@@ -9,7 +9,7 @@ import { createSettings } from "#api/components/settings/service.ts";
 import { parseConfig } from "#api/config.ts";
 import { createPool, type Pool } from "#api/db/pool.ts";
 import { createLifecycle } from "#api/http/guards.ts";
-import { describeOnly } from "#api/http/openapi/document.ts";
+import { describeOnly } from "#api/openapi-main.ts";
 import { createBindings } from "#api/processes/calls/bindings.ts";
 import { RunRegistry } from "#api/processes/live/registry.ts";
 import { NO_TOOLS } from "#api/processes/model/tool-host.ts";

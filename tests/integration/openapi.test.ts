@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ERROR_CATALOGUE } from "#api/errors.ts";
 import type { App } from "#api/http/app-type.ts";
 import { SCOPES } from "#api/http/auth.ts";
-import { printOpenApiDocument } from "#api/http/openapi/document.ts";
+import { printOpenApiDocument } from "#api/openapi-main.ts";
 import { buildHttpApp, TEST_KEY } from "./harness/http-app.ts";
 
 interface Operation {

@@ -10,7 +10,7 @@ import { type Config, parseConfig } from "#api/config.ts";
 import { createPool, type Pool } from "#api/db/pool.ts";
 import type { App } from "#api/http/app-type.ts";
 import { createLifecycle } from "#api/http/guards.ts";
-import { describeOnly } from "#api/http/openapi/document.ts";
+import { describeOnly } from "#api/openapi-main.ts";
 import { createBindings } from "#api/processes/calls/bindings.ts";
 import { RunRegistry } from "#api/processes/live/registry.ts";
 import type { ProcessRecord } from "#api/processes/model/schemas.ts";

@@ -19,7 +19,7 @@ const COPIED = [
   "vendor",
   "package.json",
 ];
-const GENERATORS = ["api/db/schema-dump.ts", "api/http/openapi/document.ts", "tests/checks/client-schema.ts"];
+const GENERATORS = ["api/db/schema-dump.ts", "api/openapi-main.ts", "tests/checks/client-schema.ts"];
 const FILES = [
   "api/db/migrations/9999_note.sql",
   "api/db/schema.sql",

@@ -1,6 +1,6 @@
 /** Listing and searching tools: order, ranking, corrections, pages, filters. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createToolSearch } from "#api/tools/search/search.ts";
+import { createToolSearch } from "#api/tools/search.ts";
 import type { Answer } from "./harness/server.ts";
 import { startToolsServer, type ToolsServer } from "./tools-server.ts";
 

@@ -116,7 +116,13 @@ const PLANTED: { rule: string; file: string; imports: string; typeOnly?: true }[
     file: "api/processes/store/changes.ts",
     imports: "../service.ts",
   },
-  { rule: "processes-import-downwards", file: "api/processes/live/run.ts", imports: "../store/changes.ts" },
+  { rule: "api-imports-downwards", file: "api/bounds/page.ts", imports: "#api/errors.ts" },
+  { rule: "web-imports-downwards", file: "web/server/api.ts", imports: "../parts/panel.ts" },
+  {
+    rule: "api-processes-imports-downwards",
+    file: "api/processes/live/run.ts",
+    imports: "../store/changes.ts",
+  },
   { rule: "service-imports-its-own-feature", file: "api/processes/service.ts", imports: "#api/db/pool.ts" },
   {
     rule: "service-never-names-http-or-driver",
@@ -175,6 +181,7 @@ const SURROUNDINGS: Record<string, string> = {
   "api/http/two.ts": 'export { it as back } from "./one.ts"; export const it = 1;',
   "runner/wire/frames.ts": 'export { it } from "#api/errors.ts";',
   "runner/process/spawn.ts": "export const it = 1;",
+  "web/parts/panel.ts": "export const it = 1;",
   "tests/fixture.ts": "export const it = 1;",
   "vendor/postgres/src/index.js": "export const it = 1;",
 };

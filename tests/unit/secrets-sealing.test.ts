@@ -2,8 +2,8 @@ import { createSecretKey, randomBytes } from "node:crypto";
 import { inspect } from "node:util";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { parseKeyMaterial } from "#api/config/key-material.ts";
 import { parseConfig } from "#api/config.ts";
-import { parseKeyMaterial } from "#api/secrets/key-material.ts";
 import { createKeyring } from "#api/secrets/keyring.ts";
 import { open, type SecretOwner, seal } from "#api/secrets/sealing.ts";
 

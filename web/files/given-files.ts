@@ -5,9 +5,9 @@
 import { computed, signal } from "@preact/signals";
 import { CyrnelError } from "#client/errors.ts";
 import { checkFileName } from "#kernel/file-names.ts";
+import { key } from "../server/access.ts";
 import { endRefusedSession, fetchPath, type Process } from "../server/api.ts";
 import { SERVER_URL, waitForServer } from "../server/connection.ts";
-import { key } from "../session/access.ts";
 
 /** A key may have 8 uploads under way. */
 const MAX_AT_ONCE = 3;

@@ -3,7 +3,7 @@ import { effect, signal } from "@preact/signals";
 import { navigate } from "wouter-preact/use-hash-location";
 import { replaceFiles } from "../files/given-files.ts";
 import type { Process } from "../server/api.ts";
-import { storedText } from "../session/storage.ts";
+import { storedText } from "../server/storage.ts";
 
 const FIRST_SCRIPT = `// A script is a plain body: await and return work at its top.
 // Type "tools." to see the tools of the installed services.

@@ -8,7 +8,7 @@ import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { type CyrnelClient, createClient } from "#client/client.ts";
 import { CyrnelError, unwrap } from "#client/errors.ts";
 import type { components, paths } from "#client/schema.ts";
-import { key, signOut } from "../session/access.ts";
+import { key, signOut } from "./access.ts";
 import { isAnswered, returns, SERVER_URL, waitForServer } from "./connection.ts";
 
 type Schemas = components["schemas"];

@@ -1,6 +1,6 @@
 /** How many approvals wait for a person, live, for the badge on every page. */
 import { effect, signal } from "@preact/signals";
-import { isSignedIn, key } from "../session/access.ts";
+import { isSignedIn, key } from "./access.ts";
 import { ALL, get } from "./api.ts";
 import { followStream, soon } from "./stream.ts";
 

@@ -8,8 +8,8 @@ import { Failure } from "../parts/failure.tsx";
 import { CheckField, TextField } from "../parts/fields.tsx";
 import { Brand } from "../parts/icons.tsx";
 import { Notice } from "../parts/layout.tsx";
+import { refusal, signIn, wantsKey } from "../server/access.ts";
 import { SERVER_URL } from "../server/connection.ts";
-import { refusal, signIn, wantsKey } from "./access.ts";
 
 const WRONG_KEY =
   "The server does not accept this key: it is wrong, was revoked or has expired. Check that all of it was copied.";

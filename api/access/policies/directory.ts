@@ -1,8 +1,9 @@
 /** The rules in memory, compiled, and what they say about a call. Compiled anew when they change and when one expires. */
+
+import type { DefaultPolicy } from "#api/config/default-policies.ts";
 import type { Db } from "#api/db/pool.ts";
 import type { RevisionWatch } from "#api/db/revisions.ts";
 import type { KeyVerifier } from "#api/http/auth.ts";
-import type { DefaultPolicy } from "./defaults.ts";
 import type { Decision } from "./model.ts";
 import { compileRules, type Rule, type RuleCall } from "./rules.ts";
 import { readPolicies } from "./store.ts";

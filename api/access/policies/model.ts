@@ -1,8 +1,8 @@
 /** What the policies feature takes and answers over HTTP. No behaviour. */
 import { z } from "zod";
+import { DEFAULT_POLICIES } from "#api/config/default-policies.ts";
 import { expirySchema, roleIdSchema } from "../changes.ts";
 import { servicePatternSchema, toolPatternSchema } from "../tool-patterns.ts";
-import { DEFAULT_POLICIES } from "./defaults.ts";
 
 export const DECISIONS = ["allow", "ask", "block"] as const;
 export type Decision = (typeof DECISIONS)[number];

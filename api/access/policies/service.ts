@@ -1,5 +1,6 @@
 /** What can be done with policies: add, list, change, order, delete, and see which tools they would decide. */
 import { type PageRequest, readNumberedPage } from "#api/bounds/page.ts";
+import type { DefaultPolicy } from "#api/config/default-policies.ts";
 import { AppError } from "#api/errors.ts";
 import type { KnownTool } from "#api/tools/store.ts";
 import {
@@ -12,7 +13,6 @@ import {
   refuseUnknownRole,
 } from "../changes.ts";
 import { compileSegment, compileToolPattern, testSegment, testTool } from "../tool-patterns.ts";
-import type { DefaultPolicy } from "./defaults.ts";
 import type { PolicyDirectory } from "./directory.ts";
 import {
   type ChangedPolicy,

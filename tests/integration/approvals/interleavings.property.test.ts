@@ -1,7 +1,7 @@
 /** The interleavings of tests/unit over the statements themselves: fewer, and with a real Postgres under them. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { parseKeyMaterial } from "#api/secrets/key-material.ts";
+import { parseKeyMaterial } from "#api/config/key-material.ts";
 import { createKeyring } from "#api/secrets/keyring.ts";
 import { createRedactor } from "#api/secrets/redactor.ts";
 import { createVault } from "#api/secrets/vault.ts";

@@ -2,11 +2,11 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createApprovalStore } from "#api/approvals/run-approvals.ts";
+import { parseKeyMaterial } from "#api/config/key-material.ts";
 import type { JournaledCall } from "#api/processes/model/records.ts";
 import type { ApprovalStore } from "#api/processes/pausing/approvals.ts";
 import { createRunRecords, readCarriedRun } from "#api/processes/pausing/run-records.ts";
 import { detachRun, lockProcess } from "#api/processes/store/pauses.ts";
-import { parseKeyMaterial } from "#api/secrets/key-material.ts";
 import { createKeyring } from "#api/secrets/keyring.ts";
 import { createRedactor } from "#api/secrets/redactor.ts";
 import { createVault, type Vault } from "#api/secrets/vault.ts";

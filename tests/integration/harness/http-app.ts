@@ -4,7 +4,7 @@ import { pino } from "pino";
 import { type AppDeps, buildApp } from "#api/app.ts";
 import { type Config, parseConfig } from "#api/config.ts";
 import type { App } from "#api/http/app-type.ts";
-import { describeOnly } from "#api/http/openapi/document.ts";
+import { describeOnly } from "#api/openapi-main.ts";
 
 export const TEST_KEY = "test-key-0123456789-abcdefghij";
 

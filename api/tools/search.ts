@@ -3,8 +3,8 @@
  * a change counts at once wherever it was made. What a caller must not see is left out before anything is ranked.
  */
 import type { PageRequest } from "#api/bounds/page.ts";
+import type { Db } from "#api/db/pool.ts";
 import { createToolIndex, type FoundTool } from "#kernel/tool-search/tool-index.ts";
-import type { Db } from "../../db/pool.ts";
 import {
   type FoundToolRow,
   listServiceStates,
@@ -12,7 +12,7 @@ import {
   readSearchedTools,
   type ServiceState,
   type ToolFilter,
-} from "../store.ts";
+} from "./store.ts";
 
 /** Tools read and indexed at a time; other work goes on in between. */
 const BATCH_TOOLS = 100;

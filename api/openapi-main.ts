@@ -7,11 +7,11 @@ import type { FastifyBaseLogger } from "fastify";
 import { pino } from "pino";
 import { type AppDeps, buildApp } from "#api/app.ts";
 import { parseConfig } from "#api/config.ts";
+import { createLifecycle } from "#api/http/guards.ts";
 import { createMetrics } from "#api/observe/metrics.ts";
 import { createRedactor } from "#api/secrets/redactor.ts";
-import { createLifecycle } from "../guards.ts";
 
-const FILE = fileURLToPath(new URL("../../../docs/openapi.json", import.meta.url));
+const FILE = fileURLToPath(new URL("../docs/openapi.json", import.meta.url));
 
 /** The document of a server with default configuration, as text. */
 export async function printOpenApiDocument(): Promise<string> {
@@ -72,7 +72,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const document = await printOpenApiDocument();
   if (!process.argv.includes("--check")) await writeFile(FILE, document);
   else if ((await readFile(FILE, "utf8").catch(() => "")) !== document) {
-    console.error("docs/openapi.json does not match the routes. Run: node api/http/openapi/document.ts");
+    console.error("docs/openapi.json does not match the routes. Run: node api/openapi-main.ts");
     process.exitCode = 1;
   }
 }
