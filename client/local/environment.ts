@@ -101,6 +101,7 @@ function createBindings(catalog: Catalog, find: FindRun, checker: Checker | null
     const files = run.workspace.snapshot();
     const isFetch = serviceId === FETCH_PATH && toolId === "";
     run.noteCall({ path: isFetch ? FETCH_PATH : `${serviceId}.${toolId}`, args: withDigits(parameters) });
+    signal?.throwIfAborted();
     const tool = isFetch ? catalog.findFetch() : catalog.find(serviceId, toolId);
     const fitting = fitParameters(tool, withBigInts(parameters));
     const waiting = run.pauses?.pass(tool, withRawIntegers(fitting), over) ?? null;

@@ -38,6 +38,8 @@ const LOST_ANSWER: Divergence = {
   what: "saved an answer as a file, whose content is not there any more",
 };
 
+const canceled = () => new Error("The script has canceled the call.");
+
 /** What the host does for each call; bytes that a call of a file answers are attached. A rejection reaches the script as its name, message, code, status and the members of its `answer`. */
 export type CallHandlers = {
   [M in Exclude<CallMethod, "readBody">]: (
@@ -103,7 +105,7 @@ export interface Calls {
   begin(message: CallMessage, attachment: Buffer | null): Violation | Divergence | null;
   /** Calls without a reply, oldest first. */
   listOpen(): OpenCall[];
-  /** Aborts one call, whose reply says so. One that has its reply already is left as it is. */
+  /** Aborts one call, whose reply says so: also the next one, before it begins. A call that has its reply already is left as it is. */
   cancel(id: number): Violation | null;
   /** Holds replies back until `thaw`. */
   freeze(): void;
@@ -130,6 +132,7 @@ export function createCalls(options: CallOptions): Calls {
   let logChars = 0;
   let hasLost = false;
   let lastId = 0;
+  let canceledId = 0;
   let toolCalls = 0;
   let fileCalls = 0;
   let outstanding = 0;
@@ -261,6 +264,7 @@ export function createCalls(options: CallOptions): Calls {
         openStream: OpenStream,
       ) => Promise<unknown>;
       const own = method === "invoke" || method === "ask" ? new AbortController() : null;
+      if (id === canceledId) own?.abort(canceled());
       const entry = { id, method, params, aborter: own, isAnswered: false };
       open.set(id, entry);
       const signal = own?.signal ?? aborter.signal;
@@ -296,9 +300,10 @@ export function createCalls(options: CallOptions): Calls {
       return null;
     },
     cancel(id) {
-      if (id > lastId) return violation(`call ${id} was canceled before it was made`);
+      if (id > lastId + 1) return violation(`call ${id} was canceled before call ${lastId + 1} was made`);
+      canceledId = id;
       bodies?.close(id);
-      open.get(id)?.aborter?.abort(new Error("The script has canceled the call."));
+      open.get(id)?.aborter?.abort(canceled());
       return null;
     },
     listOpen: () =>

@@ -295,7 +295,7 @@ export const childMessageSchema = z.union([
     notification("diverged", z.strictObject({ what: z.string().min(1).max(1000) })),
     /** Answers `waiting`: the calls that the script waits for longest, and where it made them. */
     notification("waiting", waitingParamsSchema),
-    /** The script has aborted this call; its reply comes nevertheless, and may have been sent already. */
+    /** The script has aborted this call; its reply comes nevertheless, and may have been sent already. The id of the next call: that call is recorded and not made. */
     notification("cancel", z.strictObject({ id: callId })),
     callMessage("invoke"),
     callMessage("discoverServices"),

@@ -125,6 +125,7 @@ export async function openBench(subject: EnvironmentUnderTest): Promise<Bench & 
         recording.maxInFlight = Math.max(recording.maxInFlight, recording.inFlight);
         try {
           const { serviceId, toolId, parameters, signal } = input;
+          signal?.throwIfAborted();
           if (serviceId === "fetch" && toolId === "") {
             const { files } = input as { files?: CallFiles };
             if (files !== undefined) return await web.request(parameters, files, signal);

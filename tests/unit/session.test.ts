@@ -326,8 +326,33 @@ describe("a session", () => {
     expect(signals.get(1)?.aborted).toBe(true);
   });
 
+  test("the next call may be canceled before it is made: it begins with a signal that has aborted", async () => {
+    const aborted: boolean[] = [];
+    const { session, say, repliesById } = play({
+      calls: {
+        async invoke(_, signal) {
+          aborted.push(signal.aborted);
+          signal.throwIfAborted();
+          return "made";
+        },
+      },
+    });
+    say(invoke(1));
+    say({ method: "cancel", params: { id: 2 } });
+    for (const id of [2, 3]) say(invoke(id));
+    await vi.waitFor(() => expect(repliesById()).toHaveLength(3));
+    expect(aborted).toEqual([false, true, false]);
+    expect(repliesById()).toMatchObject([
+      { id: 1, result: "made" },
+      { id: 2, error: { message: "The script has canceled the call." } },
+      { id: 3, result: "made" },
+    ]);
+    say(end());
+    await session;
+  });
+
   test.each([
-    ["before it is made", { id: 2 }],
+    ["before the one before it is made", { id: 3 }],
     ["by no number", { id: "1" }],
     ["and something else", { id: 1, all: true }],
   ])("a call that is canceled %s is a violation", async (_, params) => {

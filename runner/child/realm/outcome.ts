@@ -21,7 +21,13 @@ import {
 import { hasEnded, quote, sendEnd as sendLast, sendTimer } from "./sending.ts";
 import { type Position, positionOf, readPosition, sourceName } from "./stacks.ts";
 import { findUnhandled, warnOfUnobserved } from "./unawaited.ts";
-import { countDroppedWarnings, warn, warnOfNull } from "./warnings.ts";
+import {
+  countDroppedWarnings,
+  describeNull,
+  type HeldWarnings,
+  holdWarning,
+  sendHeldWarnings,
+} from "./warnings.ts";
 
 /** What is left to be done. */
 export interface LeftWork {
@@ -36,6 +42,8 @@ export interface LeftWork {
 let returned: { value: unknown } | null = null;
 /** JSON text of `end`. */
 let result: string | null = null;
+/** Warnings about it, sent with the end: the result may be written again until then. */
+let resultWarnings: HeldWarnings | null = null;
 let isSealed = false;
 let draining = false;
 let mayWaitOnItsOwn = false;
@@ -70,13 +78,16 @@ export function dropResult(): void {
 
 function encodeResult(value: unknown, left: LeftWork): void {
   const last = readLastValue(value);
+  resultWarnings = null;
   try {
     const maxBytes = run.limits.maxResultBytes;
     const { text, bytes, tooLarge } = encodeJson(last === null ? value : last.value, {
       name: "result",
       maxDepth: MAX_RESULT_DEPTH,
       maxBytes,
-      onNull: warnOfNull,
+      onNull(path, found) {
+        resultWarnings = holdWarning(resultWarnings, describeNull(path, found));
+      },
     });
     if (tooLarge && last !== null)
       dropLastValue(`${StringOf(bytes)} bytes are more than the ${StringOf(maxBytes)} that are kept`);
@@ -92,7 +103,7 @@ function encodeResult(value: unknown, left: LeftWork): void {
 
 /** A script that returns nothing must not fail by what its last statement happens to give. */
 function dropLastValue(why: string): void {
-  warn({
+  resultWarnings = holdWarning(null, {
     code: "value_not_json",
     message: `The value of the last expression is not the result: ${why}. Return what should be the result.`,
     path: "result",
@@ -140,6 +151,7 @@ export function endTurn(left: LeftWork): void {
       }
     }
     if (failByRejection()) return;
+    if (resultWarnings !== null) sendHeldWarnings(resultWarnings);
     left.warnOfDropped();
     warnOfUnobserved();
     sendEnd(result as unknown as string);

@@ -42,9 +42,41 @@ export function countDroppedWarnings(): number {
 
 /** For `onNull` of json.ts. */
 export function warnOfNull(path: string, found: string): void {
-  warn({
+  warn(describeNull(path, found));
+}
+
+export function describeNull(path: string, found: string): Warning {
+  return {
     code: "value_not_json",
     message: `${path} is ${found}, which JSON cannot hold; it became null.`,
     path,
-  });
+  };
+}
+
+interface Kept {
+  warning: Warning;
+  next: Kept | null;
+}
+
+/** Warnings that are not sent yet. */
+export interface HeldWarnings {
+  first: Kept;
+  last: Kept;
+  /** As many are kept as a run may have. */
+  count: number;
+}
+
+export function holdWarning(held: HeldWarnings | null, warning: Warning): HeldWarnings {
+  const kept: Kept = { warning, next: null };
+  if (held === null) return { first: kept, last: kept, count: 1 };
+  held.count++;
+  if (held.count > MAX_WARNINGS) return held;
+  held.last.next = kept;
+  held.last = kept;
+  return held;
+}
+
+export function sendHeldWarnings(held: HeldWarnings): void {
+  for (let kept: Kept | null = held.first; kept !== null; kept = kept.next) warn(kept.warning);
+  if (held.count > MAX_WARNINGS) count += held.count - MAX_WARNINGS;
 }

@@ -208,6 +208,31 @@ export const unfinishedCases: EnvironmentCase[] = [
     },
   },
   {
+    id: "unfinished.aborted-in-line",
+    sentence: "calls that are aborted before they are sent are recorded, in their order, and not made",
+    async check({ run }) {
+      const done = await run(`
+        const controller = new AbortController();
+        const { signal } = controller;
+        const names = [];
+        const note = (error) => names.push(error.name);
+        for (let n = 0; n < 40; n++) tools.test.hang({ n }, { signal }).catch(note);
+        fetch("http://web.test/text", { signal }).catch(note);
+        const last = tools.test.echo({ n: 41 });
+        controller.abort();
+        return [await last, new Set(names).size, names[0], names.length];`);
+      expect(done.error).toBeUndefined();
+      expect(done.result).toEqual([{ n: 41 }, 1, "AbortError", 41]);
+      expect(done.calls.map(({ serviceId, parameters }) => parameters.n ?? serviceId)).toEqual([
+        ...Array.from({ length: 40 }, (_, n) => n),
+        "fetch",
+        41,
+      ]);
+      expect(done.warnings).toEqual([]);
+      await expect.poll(() => done.aborted, { timeout: 5000 }).toBe(32);
+    },
+  },
+  {
     id: "unfinished.options",
     sentence: "options that a call does not have are refused with those that it has",
     async check({ run }) {

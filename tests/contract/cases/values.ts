@@ -181,6 +181,22 @@ export const valueCases: EnvironmentCase[] = [
     },
   },
   {
+    id: "values.warned-once",
+    sentence: "a result that is written more than once is warned of as it is in the end",
+    async check({ run }) {
+      const { result, warnings } = await run(`
+        const kept = { a: NaN, b: NaN };
+        let beats = 0;
+        setInterval(() => { if (++beats === 8) kept.b = 1; }, 0).unref();
+        tools.test.delay({ ms: 20 }).then(() => {});
+        return kept;`);
+      expect(result.a).toBeNull();
+      expect(warnings.map(({ path }) => path)).toEqual(
+        ["a", "b"].filter((key) => result[key] === null).map((key) => `result.${key}`),
+      );
+    },
+  },
+  {
     id: "values.rounded",
     sentence: "reading JSON with an integer beyond 2^53 from a response or a file is warned of",
     async check({ run }) {

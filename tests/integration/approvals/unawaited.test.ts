@@ -89,6 +89,27 @@ describe.each(["typescript-process", "typescript-ivm"])("%s", (environmentId) =>
     ]);
   });
 
+  test("calls that are aborted while they wait to be sent are recorded as canceled, and not made", async () => {
+    const on = await start(60_000);
+    const id = await on.submit(`
+      const given = new AbortController();
+      for (let n = 0; n < 40; n++) tools.shop.list({ n }, { signal: given.signal }).catch(() => {});
+      given.abort();
+      return (await tools.shop.list({ n: 40 })).echoed.n;`);
+    const record = await on.read(id, "?wait=30000");
+    expect([record.error, record.result, record.warnings]).toEqual([null, 40, []]);
+    const { calls } = (await on.server.get(`/processes/${id}/calls?limit=100`)).body;
+    expect(calls.map(({ parameters }: { parameters: { n: number } }) => parameters.n)).toEqual(
+      Array.from({ length: 41 }, (_, n) => n),
+    );
+    expect(calls.slice(32).map(({ status }: { status: string }) => status)).toEqual([
+      ...Array.from({ length: 8 }, () => "canceled"),
+      "ok",
+    ]);
+    const unsent = Array.from({ length: 8 }, (_, n) => `list {"n":${n + 32}}`);
+    expect(on.made().filter((call) => unsent.includes(call))).toEqual([]);
+  });
+
   test("a question that lost a race leaves the run paused; one that the script aborts does not", async () => {
     const on = await start(60_000);
     const script = (ending: string) => `

@@ -151,32 +151,16 @@ function checkSize({ method, params, failure }: Call): void {
 }
 
 /**
- * The script aborts a call: it is not waited for. One that was sent keeps its place among those in flight until the host has replied, so that
+ * The script aborts a call: it is not waited for. It keeps its place among those in line or in flight until the host has replied, so that
  * calls are sent in the same order when the run is repeated. `why`: what it rejects with at once; null: as the host replies.
  */
 function abandon(call: Call, why: { reason: unknown } | null): void {
   if (call.isAbandoned || (call.id !== 0 && !isCallOpen(call.id))) return;
-  if (call.id === 0) {
-    dropWaiting(call);
-    why ??= { reason: completeError(call.failure, NEVER_MADE) };
-  }
   call.isAbandoned = true;
   if (why !== null) call.reject(why.reason);
   if (call.id === 0) return;
   abandonedCount++;
   sendCancel(call.id);
-}
-const NEVER_MADE = { message: "The call was canceled before it was made.", code: "call_canceled" };
-
-function dropWaiting(call: Call): void {
-  let before: Call | null = null;
-  for (let waiting = waitingHead; waiting !== null; before = waiting, waiting = waiting.next) {
-    if (waiting !== call) continue;
-    if (before === null) waitingHead = call.next;
-    else before.next = call.next;
-    if (waitingTail === call) waitingTail = before;
-    return;
-  }
 }
 
 /** The number of a call that is sent now. */
@@ -253,7 +237,10 @@ function sendNext(): void {
     mapSet(inFlight, id, call);
     inFlightCount++;
     try {
+      // The host records the call without making it.
+      if (call.isAbandoned) sendCancel(id);
       sendWithSpan(callText(id, call.method, call.params), call.method, call.span);
+      if (call.isAbandoned) abandonedCount++;
       call.params = "";
       if (call.method === "writeFile") call.span = null;
     } catch (error) {
