@@ -24,8 +24,9 @@ const NPM = "(^|/)node_modules/";
 const REALM_LIBRARIES =
   "(^|/)node_modules/(@noble/|@ungap/structured-clone|@jridgewell/|@exodus/bytes|whatwg-url|node-inspect-extracted|tr46|webidl-conversions|punycode|buffer/|events/|path-browserify|readable-stream|string_decoder)";
 
-/** The half of runner/ that a child may use: framing, names of files, the jail's own half, itself; of the messages only the types. */
-const CHILD_MAY_USE = "^runner/wire/frames\\.ts$|^kernel/file-names\\.ts$|^runner/jail/|^runner/child/";
+/** The half of runner/ that a child may use: framing, constants, names of files, the jail's own half, itself; of the messages only the types. */
+const CHILD_MAY_USE =
+  "^runner/wire/(frames|realm-constants)\\.ts$|^kernel/file-names\\.ts$|^runner/jail/|^runner/child/";
 
 const DRIVER = "^vendor/postgres/|(^|/)node_modules/(pg|pg-pool)/";
 
@@ -57,6 +58,29 @@ const FLOORS = {
     ["service\\.ts"],
     ["routes\\.ts", "routes-events\\.ts"],
   ],
+  runner: [
+    ["(gate|paths|shared-room|utf8)\\.ts"],
+    ["wire/", "process/", "workspace/"],
+    ["jail/", "source/"],
+    ["child/"],
+    ["pool/", "preparer/"],
+    ["isolation/", "packages/"],
+    ["host/"],
+  ],
+  "runner/child/realm": [
+    ["(primordials|limits|late-handlers)\\.ts"],
+    ["sending\\.ts"],
+    ["json/"],
+    ["(journal|outcome|parse-json|repeatable|stacks|timers|unawaited|warnings)\\.ts"],
+    ["fetch/", "printing/"],
+    ["globals/"],
+    ["web-crypto/"],
+    ["host/"],
+    ["modules/"],
+    ["(imports|lazy-globals)\\.ts"],
+    ["messages\\.ts"],
+    ["install\\.ts"],
+  ],
   web: [
     ["server/"],
     ["parts/"],
@@ -73,7 +97,7 @@ const FLOORS = {
 const floorRules = Object.entries(FLOORS).flatMap(([room, floors]) =>
   floors.flatMap((parts, floor) =>
     parts.map((part) => ({
-      name: `${room.replace("/", "-")}-imports-downwards`,
+      name: `${room.replaceAll("/", "-")}-imports-downwards`,
       severity: "error",
       from: { path: `^${room}/${part}` },
       to: {
@@ -233,7 +257,7 @@ module.exports = {
       comment:
         "What the command sends with a script is what preparing it asks for; it needs no more of the runner.",
       from: { path: "^command/run/imports\\.ts$" },
-      to: { path: OWN, pathNot: "^(command|kernel)/|^runner/source/prepare\\.ts$" },
+      to: { path: OWN, pathNot: "^(command|kernel)/|^runner/preparer/prepare\\.ts$" },
     },
     {
       name: "local-runtime-imports-the-process-environment",

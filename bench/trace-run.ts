@@ -23,7 +23,7 @@ const OURS = ["api", "runner", "kernel", "modules", "sdk"].map(
 
 /** On a busy machine the child that replaces the one taken is started while the run still goes on. */
 const STARTS_CHILDREN =
-  /^runner\/(?:jail\/|isolation\/|process\/(?!monitor|spawn)|child\/boot-options)|^modules\/typescript-process\//;
+  /^runner\/(?:jail\/|isolation\/|process\/(?!monitor)|pool\/zygote|child\/boot-options)|^modules\/typescript-process\//;
 
 const PLAIN = 'console.log("hi"); return 42';
 const CALLING = "return await tools.demo.listTasks({})";

@@ -8,7 +8,7 @@ import { join, sep } from "node:path";
 import { type BuildOptions, build, type Plugin, type PluginBuild } from "esbuild";
 import { CHILD_V8_FLAGS, ZYGOTE_V8_FLAGS } from "./child/flags.ts";
 import { buildStarterSet } from "./packages/starter.ts";
-import { DIST, ZYGOTE_FOLDER } from "./places.ts";
+import { DIST, ZYGOTE_FOLDER } from "./paths.ts";
 
 const ROOT = import.meta.dirname;
 const REALM = join(ROOT, "child/realm") + sep;

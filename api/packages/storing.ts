@@ -6,7 +6,7 @@ import type { ContentStore } from "#api/files/contents/contents.ts";
 import type { BundledPackage } from "#runner/packages/bundle.ts";
 import { STARTER_SET, starterFile } from "#runner/packages/starter.ts";
 import type { StarterMember } from "#runner/packages/starter-tree.ts";
-import { DIST } from "#runner/places.ts";
+import { DIST } from "#runner/paths.ts";
 import type { InstalledTree } from "./install/messages.ts";
 import type { PackageDetails } from "./model.ts";
 import { insertPackage, readKnownPackages, readRemovedStarters } from "./store.ts";

@@ -6,11 +6,11 @@
 import { readFile } from "node:fs/promises";
 import { availableParallelism, tmpdir } from "node:os";
 import { parseArgs } from "node:util";
+import { PROCESS_READABLE, planProcessLaunch } from "#runner/isolation/process-launch.ts";
 import { openWall } from "#runner/isolation/wall.ts";
+import { type Child, spawnChild } from "#runner/pool/spawn.ts";
+import { keepZygotes } from "#runner/pool/zygote.ts";
 import { findNodeBinary } from "#runner/process/node-binary.ts";
-import { PROCESS_READABLE, planProcessLaunch } from "#runner/process/process-launch.ts";
-import { type Child, spawnChild } from "#runner/process/spawn.ts";
-import { keepZygotes } from "#runner/process/zygote.ts";
 import { DEFAULT_SESSION_LIMITS } from "#runner/wire/protocol.ts";
 import { findChildren, readPssMb } from "../service.ts";
 import { atMost, formatTable, median, ms, perSecond } from "../stats.ts";

@@ -5,7 +5,7 @@ const MAX_DEPTH = 512;
 /** As much as a reply to a script may have. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
-type Encoding = typeof import("#runner/child/realm/json.ts");
+type Encoding = typeof import("#runner/child/realm/json/encode.ts");
 let loading: Promise<Encoding> | undefined;
 
 /**
@@ -18,7 +18,7 @@ export async function toJsonData(
   warn: (warning: RunWarning) => void,
 ): Promise<unknown> {
   if (typeof value !== "object" || value === null || !("isError" in Error)) return value;
-  loading ??= import("#runner/child/realm/json.ts");
+  loading ??= import("#runner/child/realm/json/encode.ts");
   const { encodeJson, isPlainData } = await loading;
   const limits = {
     name: `the result of ${path}`,

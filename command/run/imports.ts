@@ -6,7 +6,7 @@ import { constants } from "node:fs";
 import { open, realpath } from "node:fs/promises";
 import path from "node:path";
 import { checkFileName } from "#kernel/file-names.ts";
-import { decodeModule, NoTextError, type PrepareOptions, prepareSource } from "#runner/source/prepare.ts";
+import { decodeModule, NoTextError, type PrepareOptions, prepareSource } from "#runner/preparer/prepare.ts";
 import { usageFailure } from "../failure.ts";
 import type { FolderFile } from "./folder.ts";
 import { findPlaces } from "./root.ts";

@@ -10,10 +10,12 @@ import { V8_FLAGS } from "#runner/child/flags.ts";
 import { type BundledEnvironment, type Children, createEnvironment } from "#runner/host/environment.ts";
 import type { OpenRun } from "#runner/host/execution.ts";
 import { judge } from "#runner/host/outcome.ts";
-import { createPool, type Pool } from "#runner/host/pool.ts";
 import type { RunLimits, RunOutcome } from "#runner/host/supervisor.ts";
+import { BOOT_TIMEOUT_MS, listInheritedFds } from "#runner/isolation/process-launch.ts";
 import { openWall, type Wall } from "#runner/isolation/wall.ts";
-import { DIST } from "#runner/places.ts";
+import { DIST } from "#runner/paths.ts";
+import { createPool, type Pool } from "#runner/pool/pool.ts";
+import { type Child, type ChildLaunch, spawnChild } from "#runner/pool/spawn.ts";
 import {
   createMonitor,
   type Monitor,
@@ -24,8 +26,6 @@ import {
   trackProcesses,
 } from "#runner/process/monitor.ts";
 import { findNodeBinary } from "#runner/process/node-binary.ts";
-import { BOOT_TIMEOUT_MS, listInheritedFds } from "#runner/process/process-launch.ts";
-import { type Child, type ChildLaunch, spawnChild } from "#runner/process/spawn.ts";
 import { openEmptyFolder } from "#runner/process/temporary.ts";
 import type { IsolationLevel, ModuleLogger } from "#sdk";
 import { type IvmConfig, readConfig } from "./config.ts";

@@ -3,7 +3,7 @@
  * the run. Checks what the slot says about itself; a slot that says anything out of turn is killed. Knows no bindings.
  */
 import type { RunChild } from "#runner/host/supervisor.ts";
-import type { Child } from "#runner/process/spawn.ts";
+import type { Child } from "#runner/pool/spawn.ts";
 import type { Channel, ChannelClose, ChannelListener } from "#runner/wire/channel.ts";
 import type { Frame } from "#runner/wire/frames.ts";
 import { type BeginParams, controlMessageSchema, type DoneParams } from "./control.ts";

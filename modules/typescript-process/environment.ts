@@ -2,16 +2,16 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type BundledEnvironment, type Children, createEnvironment } from "#runner/host/environment.ts";
-import { createPool, type Pool } from "#runner/host/pool.ts";
+import { PROCESS_OBSERVED, planProcessLaunch } from "#runner/isolation/process-launch.ts";
 import { openWall, type WallOptions } from "#runner/isolation/wall.ts";
-import { DIST, ZYGOTE_FOLDER } from "#runner/places.ts";
+import { DIST, ZYGOTE_FOLDER } from "#runner/paths.ts";
+import { createPool, type Pool } from "#runner/pool/pool.ts";
+import { spawnChild } from "#runner/pool/spawn.ts";
+import { keepZygoteClasses } from "#runner/pool/zygote.ts";
 import { createMonitor, trackProcesses } from "#runner/process/monitor.ts";
 import { findNodeBinary } from "#runner/process/node-binary.ts";
-import { PROCESS_OBSERVED, planProcessLaunch } from "#runner/process/process-launch.ts";
-import { spawnChild } from "#runner/process/spawn.ts";
 import type { StartProcess } from "#runner/process/start-process.ts";
 import { openEmptyFolder } from "#runner/process/temporary.ts";
-import { keepZygoteClasses } from "#runner/process/zygote.ts";
 import type { ModuleLogger } from "#sdk";
 import { type ProcessConfig, readConfig } from "./config.ts";
 

@@ -18,6 +18,7 @@ import type {
   PROTOCOL_VERSION,
   ReadyParams,
 } from "../wire/protocol.ts";
+import { ENCODED_BYTES } from "../wire/realm-constants.ts";
 
 /** One reply of the host with its envelope; the host keeps to less. */
 const MAX_FRAME_BYTES = 64 * 1024 * 1024;
@@ -25,12 +26,6 @@ const CHUNK_BYTES = 64 * 1024;
 /** Literals, so that no schema library comes into this process; the types keep them equal to the host's. */
 export const PROTOCOL: typeof PROTOCOL_VERSION = 9;
 const MAX_PIECE_BYTES: (typeof PROTOCOL_LIMITS)["maxFilePieceBytes"] = 262_144;
-
-/**
- * Of an attachment that crosses between realm and embedder as base64: the text is short enough for where V8 collects what is new, so
- * that pieces of files leave no garbage that stays. A multiple of three.
- */
-export const ENCODED_BYTES = 96_000;
 
 const chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES);
 /** What is written one frame at a time is written from here where it fits. */

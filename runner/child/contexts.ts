@@ -4,7 +4,7 @@
  */
 import { type Context, constants, createContext, runInContext, Script } from "node:vm";
 import type { PackageParts } from "../wire/frames.ts";
-import { IMPORT_FUNCTION_ESCAPED } from "./import-function.ts";
+import { IMPORT_FUNCTION_ESCAPED } from "../wire/realm-constants.ts";
 import { openPackage } from "./packages.ts";
 import type { RealmPack, RealmPart } from "./realm-pack.ts";
 

@@ -18,7 +18,7 @@ import {
   type WireError,
 } from "../wire/protocol.ts";
 import { type Bodies, createBodies } from "./bodies.ts";
-import { createRestores } from "./restores.ts";
+import { createRestores, type LoggedCall, type SavedPlace } from "./restores.ts";
 import type { OpenCall } from "./waiting.ts";
 
 /** How far a well-behaved child's count of its calls may run ahead of ours. */
@@ -54,29 +54,6 @@ export type CallHandlers = {
     openStream: OpenStream,
   ) => Promise<unknown>;
 };
-
-export interface LoggedCall {
-  /** Which of the run's calls it was, from 1. */
-  seq: number;
-  method: CallMethod;
-  /** SHA-256 of its parameters and what is attached, hexadecimal. */
-  digest: string;
-  /**
-   * What the child was told: the members of the reply as JSON text, without its id. Null: not answered yet, or a call of a file,
-   * which is made again when the run is repeated.
-   */
-  reply: string | null;
-  /** Its answer became a file of the workspace, which has to be there again before the reply is repeated. True: it is not known when. */
-  saved?: SavedPlace | true | undefined;
-}
-
-/** When an answer became a file: what the script reads and writes depends on it. */
-export interface SavedPlace {
-  /** After this call was begun, and before the next one. */
-  after: number;
-  /** Among all such answers of the run. */
-  order: number;
-}
 
 /** A repeated run does something else than before; `what` completes "the script …". */
 export interface Divergence {

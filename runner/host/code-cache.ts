@@ -2,7 +2,7 @@
  * Code caches of packages, for V8: each is made in a child that evaluates this package and nothing else, as a run that is none.
  * What comes of it is only ever given to children that evaluate the same package.
  */
-import { prepareSource } from "../source/prepare.ts";
+import { prepareSource } from "../preparer/prepare.ts";
 import { encodePackage } from "../wire/frames.ts";
 import { DEFAULT_SESSION_LIMITS } from "../wire/protocol.ts";
 import type { CallHandlers } from "./calls.ts";

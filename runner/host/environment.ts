@@ -14,11 +14,11 @@ import type {
   IsolationReport,
   ModuleLogger,
 } from "#sdk";
-import { type EnvironmentFacts, generateEnvironmentDocs } from "../environment-docs.ts";
 import { reportIsolation } from "../isolation/report.ts";
+import { prepareSource } from "../preparer/prepare.ts";
 import type { NodeBinary } from "../process/node-binary.ts";
-import { prepareSource } from "../source/prepare.ts";
 import { createCodeCacheMaker } from "./code-cache.ts";
+import { type EnvironmentFacts, generateEnvironmentDocs } from "./environment-docs.ts";
 import {
   type Execution,
   type ExecutionContext,

@@ -11,16 +11,16 @@ import type {
   ModuleLogger,
 } from "#sdk";
 import type { Wall } from "../isolation/wall.ts";
+import type { Pool } from "../pool/pool.ts";
+import type { Child } from "../pool/spawn.ts";
+import { prepareSource } from "../preparer/prepare.ts";
 import type { Monitor } from "../process/monitor.ts";
-import type { Child } from "../process/spawn.ts";
 import type { FindPackage, UsedPackage } from "../source/modules/graph.ts";
-import { prepareSource } from "../source/prepare.ts";
 import { DEFAULT_SESSION_LIMITS, type SessionLimits, type StartParams } from "../wire/protocol.ts";
 import { type Checkpoint, makeCheckpoint, readCheckpoint } from "./checkpoint.ts";
 import { type BodyFiles, createBodyFiles, createModuleReader, fileCalls } from "./file-calls.ts";
 import { blameHost, tellSuspicion } from "./outcome.ts";
 import type { LoadedPackage, Packages } from "./packages.ts";
-import type { Pool } from "./pool.ts";
 import { makeStart } from "./session.ts";
 import type { RunSettings } from "./settings-schema.ts";
 import {

@@ -2,7 +2,30 @@
  * Answers that became files, when a run is repeated: each is put back where it was among the calls of the run, and what the
  * script reads, writes or sends after that waits until it is there.
  */
-import type { LoggedCall, SavedPlace } from "./calls.ts";
+import type { CallMethod } from "../wire/protocol.ts";
+
+export interface LoggedCall {
+  /** Which of the run's calls it was, from 1. */
+  seq: number;
+  method: CallMethod;
+  /** SHA-256 of its parameters and what is attached, hexadecimal. */
+  digest: string;
+  /**
+   * What the child was told: the members of the reply as JSON text, without its id. Null: not answered yet, or a call of a file,
+   * which is made again when the run is repeated.
+   */
+  reply: string | null;
+  /** Its answer became a file of the workspace, which has to be there again before the reply is repeated. True: it is not known when. */
+  saved?: SavedPlace | true | undefined;
+}
+
+/** When an answer became a file: what the script reads and writes depends on it. */
+export interface SavedPlace {
+  /** After this call was begun, and before the next one. */
+  after: number;
+  /** Among all such answers of the run. */
+  order: number;
+}
 
 export interface Restores {
   /** Resolves when the file of this call is there again; undefined: there is none to be put back. */

@@ -13,7 +13,7 @@ import {
   type RunWarning,
   writeExactJson,
 } from "#sdk";
-import type { PreparedSource } from "../source/prepare.ts";
+import type { PreparedSource } from "../preparer/prepare.ts";
 import type { Channel, ChannelClose } from "../wire/channel.ts";
 import { checkMessage, type Violation, violation } from "../wire/check-message.ts";
 import type { Frame } from "../wire/frames.ts";
@@ -27,8 +27,9 @@ import {
   type StartParams,
   type WaitingParams,
 } from "../wire/protocol.ts";
-import { type CallHandlers, type Calls, createCalls, type Divergence, type LoggedCall } from "./calls.ts";
+import { type CallHandlers, type Calls, createCalls, type Divergence } from "./calls.ts";
 import type { Checkpoint } from "./checkpoint.ts";
+import type { LoggedCall } from "./restores.ts";
 import { describeWaiting } from "./waiting.ts";
 
 /** A child that waits for calls answers within a millisecond; one that computes does not answer. */

@@ -3,12 +3,13 @@
  * stops a child is SIGKILL. Knows no pool and no binding.
  */
 
+import type { Child } from "../pool/spawn.ts";
 import { type Exceeded, MAX_THREADS, type Monitor, toWatchBudget } from "../process/monitor.ts";
-import type { Child } from "../process/spawn.ts";
 import type { SessionLimits, StartParams } from "../wire/protocol.ts";
-import type { CallHandlers, LoggedCall } from "./calls.ts";
+import type { CallHandlers } from "./calls.ts";
 import { type Deadline, startDeadline } from "./deadline.ts";
 import { type EndCause, judge, type Verdict } from "./outcome.ts";
+import type { LoggedCall } from "./restores.ts";
 import { type Frozen, type SessionEnd, type SessionEvents, startSession, type Warned } from "./session.ts";
 
 /** From the kill of a child until its last output must have been read. */

@@ -4,17 +4,17 @@
  */
 import { release } from "node:os";
 import { ISOLATION_LEVELS, type IsolationLayer, type IsolationLevel } from "#sdk";
+import { spawnChild } from "../pool/spawn.ts";
+import { keepZygotes } from "../pool/zygote.ts";
 import { createMonitor } from "../process/monitor.ts";
 import { findNodeBinary } from "../process/node-binary.ts";
+import { openEmptyFolder } from "../process/temporary.ts";
 import {
   PROCESS_OBSERVED,
   PROCESS_READABLE,
   type ProcessLaunch,
   planProcessLaunch,
-} from "../process/process-launch.ts";
-import { spawnChild } from "../process/spawn.ts";
-import { openEmptyFolder } from "../process/temporary.ts";
-import { keepZygotes } from "../process/zygote.ts";
+} from "./process-launch.ts";
 import { listLayers, REQUIRED_LAYERS } from "./report.ts";
 import { openWall, type Wall } from "./wall.ts";
 

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { CHILD_FLAGS } from "../child/flags.ts";
 import type { Jail } from "../jail/jail.ts";
 import { isDataLimited } from "../jail/rlimits.ts";
-import { DIST } from "../places.ts";
+import { DIST } from "../paths.ts";
 import { createMonitor } from "../process/monitor.ts";
 import type { ProcessExit } from "../process/start-process.ts";
 import { createTail } from "../process/tail.ts";

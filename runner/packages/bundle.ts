@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { createGate } from "../gate.ts";
 import { RLIMIT_DATA } from "../jail/kernel/kernel-headers.ts";
 import { openKernel } from "../jail/kernel/syscalls.ts";
-import { DIST } from "../places.ts";
+import { DIST } from "../paths.ts";
 import { findNodeBinary } from "../process/node-binary.ts";
 import { endFirstWithoutMemory } from "../process/start-process.ts";
 

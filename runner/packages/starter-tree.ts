@@ -1,7 +1,7 @@
 /** The packages that one of the starter set is made of, as the lock file of this project has them and npm has installed them. */
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { DIST } from "../places.ts";
+import { DIST } from "../paths.ts";
 
 /** As the record of an installed package has its members. */
 export interface StarterMember {

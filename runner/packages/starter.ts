@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { DIST, findPackage } from "../places.ts";
+import { DIST, findPackage } from "../paths.ts";
 import { bundlePackage } from "./bundle.ts";
 import { readStarterTree } from "./starter-tree.ts";
 import { typesOf } from "./types.ts";

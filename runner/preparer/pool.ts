@@ -7,13 +7,12 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import { RLIMIT_DATA } from "../jail/kernel/kernel-headers.ts";
 import { openKernel } from "../jail/kernel/syscalls.ts";
-import { DIST } from "../places.ts";
+import { DIST } from "../paths.ts";
 import { findNodeBinary } from "../process/node-binary.ts";
 import { endFirstWithoutMemory } from "../process/start-process.ts";
 import { type Refused, refuse } from "../source/errors.ts";
-import type { Node } from "../source/modules/graph.ts";
 import type { LinkedSource } from "../source/modules/link.ts";
-import type { Linkable } from "../source/modules/linkable.ts";
+import type { Linkable, Node } from "../source/modules/linkable.ts";
 import type { PreparedScript } from "../source/script.ts";
 import type { Loader } from "../source/transpile.ts";
 

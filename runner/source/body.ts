@@ -3,7 +3,7 @@
  * called. Without a `return`, the value of the last statement is the result, if it is an expression.
  */
 import type { ArrowFunctionExpression, ExpressionStatement, Program, Statement } from "acorn";
-import { LAST_VALUE } from "../child/last-value.ts";
+import { LAST_VALUE } from "../wire/realm-constants.ts";
 import { type Draft, insertAtLineEnd, insertLineBefore, overwrite } from "./draft.ts";
 import { functionExpressionOf, hasReturn, parseProgram, startedPromiseOf } from "./program.ts";
 

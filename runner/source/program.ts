@@ -8,7 +8,7 @@ import {
   type Program,
   type Statement,
 } from "acorn";
-import { IMPORT_FUNCTION } from "../child/import-function.ts";
+import { IMPORT_FUNCTION } from "../wire/realm-constants.ts";
 import { type Draft, overwrite, type Replacement } from "./draft.ts";
 
 /** The parser compares the groups of a pattern with each other. */

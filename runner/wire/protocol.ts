@@ -58,7 +58,7 @@ export const DEFAULT_SESSION_LIMITS: SessionLimits = {
 export interface StartParams {
   /**
    * JavaScript: an expression that evaluates to an async function, which is given `module(specifier)` of
-   * runner/child/realm/host/imports.ts. ASCII or UTF-16 as it is.
+   * runner/child/realm/imports.ts. ASCII or UTF-16 as it is.
    */
   code: string;
   /** Source map `mappings` (VLQ) from `code` to the submitted source, for stacks. */

@@ -15,7 +15,7 @@ import { createPackages, type LoadedPackage, type Packages } from "#runner/host/
 import type { RunSettings } from "#runner/host/settings-schema.ts";
 import type { BundledPackage } from "#runner/packages/bundle.ts";
 import { starterFile } from "#runner/packages/starter.ts";
-import { DIST } from "#runner/places.ts";
+import { DIST } from "#runner/paths.ts";
 import { encodePackage } from "#runner/wire/frames.ts";
 import type { EnvironmentBindings } from "#sdk";
 

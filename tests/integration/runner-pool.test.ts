@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { createPool, type Pool, type PoolOptions } from "#runner/host/pool.ts";
-import { type Child, spawnChild } from "#runner/process/spawn.ts";
+import { createPool, type Pool, type PoolOptions } from "#runner/pool/pool.ts";
+import { type Child, spawnChild } from "#runner/pool/spawn.ts";
 import { launchHostile, launchReal, listChildren } from "./runner/harness.ts";
 
 const never = new AbortController().signal;

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { openSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { spawnChild } from "#runner/process/spawn.ts";
+import { spawnChild } from "#runner/pool/spawn.ts";
 import type { ProcessExit, StartProcess } from "#runner/process/start-process.ts";
 import { PROTOCOL_VERSION } from "#runner/wire/protocol.ts";
 import { launchHostile, launchReal, listChildren, startReal } from "./runner/harness.ts";

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { type RunOnChild, type SupervisedRun, superviseRun } from "#runner/host/supervisor.ts";
+import { type Child, spawnChild } from "#runner/pool/spawn.ts";
 import { createMonitor, type Monitor } from "#runner/process/monitor.ts";
-import { type Child, spawnChild } from "#runner/process/spawn.ts";
 import { DEFAULT_SESSION_LIMITS } from "#runner/wire/protocol.ts";
 import { echoCalls, launchHostile, listChildren, startParams, startReal } from "./runner/harness.ts";
 

@@ -6,12 +6,12 @@ import { mkdtemp, rmdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { PROCESS_READABLE, planProcessLaunch } from "#runner/isolation/process-launch.ts";
 import { openWall, type Wall } from "#runner/isolation/wall.ts";
 import { openCgroups } from "#runner/jail/cgroups/open.ts";
 import { type Jail, openJail } from "#runner/jail/jail.ts";
+import { type Child, spawnChild } from "#runner/pool/spawn.ts";
 import { findNodeBinary } from "#runner/process/node-binary.ts";
-import { PROCESS_READABLE, planProcessLaunch } from "#runner/process/process-launch.ts";
-import { type Child, spawnChild } from "#runner/process/spawn.ts";
 import { startProcess } from "#runner/process/start-process.ts";
 
 type Hole = (jail: Jail) => Partial<Jail>;

@@ -4,11 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { planAttacks } from "#runner/isolation/attacks.ts";
+import { PROCESS_READABLE } from "#runner/isolation/process-launch.ts";
 import { openWall } from "#runner/isolation/wall.ts";
 import { openCgroups } from "#runner/jail/cgroups/open.ts";
 import { type Jail, openJail } from "#runner/jail/jail.ts";
 import { findNodeBinary } from "#runner/process/node-binary.ts";
-import { PROCESS_READABLE } from "#runner/process/process-launch.ts";
 import { startProcess } from "#runner/process/start-process.ts";
 
 type Hole = (jail: Jail) => Partial<Jail>;

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { PassThrough } from "node:stream";
 import { afterEach, describe, expect, test } from "vitest";
 import { createProcessEnvironment } from "#modules/typescript-process/environment.ts";
+import { planProcessLaunch } from "#runner/isolation/process-launch.ts";
 import { openWall } from "#runner/isolation/wall.ts";
 import type { Attack, StepArgument } from "#runner/jail/attack.ts";
 import {
@@ -16,13 +17,12 @@ import {
   SIGCHLD,
 } from "#runner/jail/kernel/kernel-headers.ts";
 import { type SyscallName, syscallNumber } from "#runner/jail/seccomp/syscall-numbers.ts";
-import { DIST } from "#runner/places.ts";
+import { DIST } from "#runner/paths.ts";
+import { type ChildLaunch, spawnChild } from "#runner/pool/spawn.ts";
+import { keepZygotes } from "#runner/pool/zygote.ts";
 import { readOwnBytes } from "#runner/process/monitor.ts";
 import { findNodeBinary } from "#runner/process/node-binary.ts";
-import { planProcessLaunch } from "#runner/process/process-launch.ts";
-import { type ChildLaunch, spawnChild } from "#runner/process/spawn.ts";
 import { openEmptyFolder } from "#runner/process/temporary.ts";
-import { keepZygotes } from "#runner/process/zygote.ts";
 import type { BootedParams } from "#runner/wire/protocol.ts";
 import { type Bench, type EnvironmentUnderTest, openBench } from "../contract/bench.ts";
 import { findZygote, listForks, listProcesses, listZygotes } from "./host-realm/forks.ts";

@@ -1,6 +1,6 @@
 import { transform } from "esbuild";
 import { expect, test } from "vitest";
-import { type EnvironmentFacts, generateEnvironmentDocs } from "#runner/environment-docs.ts";
+import { type EnvironmentFacts, generateEnvironmentDocs } from "#runner/host/environment-docs.ts";
 
 const FACTS: EnvironmentFacts = {
   id: "typescript-process",

@@ -96,21 +96,21 @@ const PLANTED: { rule: string; file: string; imports: string; typeOnly?: true }[
   {
     rule: "child-imports-its-own-half-only",
     file: "runner/child/main.ts",
-    imports: "#runner/process/spawn.ts",
+    imports: "#runner/pool/spawn.ts",
   },
   {
     rule: "child-never-reaches-the-server",
     file: "runner/child/bridge.ts",
     imports: "#runner/wire/frames.ts",
   },
-  { rule: "runner-imports-kernel-and-sdk", file: "runner/host/pool.ts", imports: "#api/errors.ts" },
-  { rule: "kernel-imports-sdk-only", file: "kernel/input.ts", imports: "#runner/host/pool.ts" },
+  { rule: "runner-imports-kernel-and-sdk", file: "runner/pool/pool.ts", imports: "#api/errors.ts" },
+  { rule: "kernel-imports-sdk-only", file: "kernel/input.ts", imports: "#runner/pool/pool.ts" },
   {
     rule: "modules-import-sdk-and-their-own-folder",
     file: "modules/openapi/index.ts",
     imports: "#modules/mcp/index.ts",
   },
-  { rule: "only-environments-import-runner", file: "modules/mcp/index.ts", imports: "#runner/host/pool.ts" },
+  { rule: "only-environments-import-runner", file: "modules/mcp/index.ts", imports: "#runner/pool/pool.ts" },
   {
     rule: "store-imports-db-and-its-model",
     file: "api/processes/store/changes.ts",
@@ -122,6 +122,12 @@ const PLANTED: { rule: string; file: string; imports: string; typeOnly?: true }[
     rule: "api-processes-imports-downwards",
     file: "api/processes/live/run.ts",
     imports: "../store/changes.ts",
+  },
+  { rule: "runner-imports-downwards", file: "runner/jail/jail.ts", imports: "#runner/pool/spawn.ts" },
+  {
+    rule: "runner-child-realm-imports-downwards",
+    file: "runner/child/realm/json/walk.ts",
+    imports: "../install.ts",
   },
   { rule: "service-imports-its-own-feature", file: "api/processes/service.ts", imports: "#api/db/pool.ts" },
   {
@@ -152,7 +158,7 @@ const PLANTED: { rule: string; file: string; imports: string; typeOnly?: true }[
   {
     rule: "imports-are-found-as-a-run-finds-them",
     file: "command/run/imports.ts",
-    imports: "#runner/process/spawn.ts",
+    imports: "#runner/pool/spawn.ts",
   },
   {
     rule: "local-runtime-imports-the-process-environment",
@@ -180,7 +186,8 @@ const SURROUNDINGS: Record<string, string> = {
   "api/processes/model.ts": "export const it = 1;",
   "api/http/two.ts": 'export { it as back } from "./one.ts"; export const it = 1;',
   "runner/wire/frames.ts": 'export { it } from "#api/errors.ts";',
-  "runner/process/spawn.ts": "export const it = 1;",
+  "runner/child/realm/install.ts": "export const it = 1;",
+  "runner/pool/spawn.ts": "export const it = 1;",
   "web/parts/panel.ts": "export const it = 1;",
   "tests/fixture.ts": "export const it = 1;",
   "vendor/postgres/src/index.js": "export const it = 1;",

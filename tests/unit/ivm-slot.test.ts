@@ -2,10 +2,10 @@
 import { PassThrough } from "node:stream";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { beginSlotRun, type SlotRun } from "#modules/typescript-ivm/slot-run.ts";
-import { createPool, type Pool } from "#runner/host/pool.ts";
 import { type RunOutcome, superviseRun } from "#runner/host/supervisor.ts";
+import { createPool, type Pool } from "#runner/pool/pool.ts";
+import type { Child } from "#runner/pool/spawn.ts";
 import { createMonitor } from "#runner/process/monitor.ts";
-import type { Child } from "#runner/process/spawn.ts";
 import type { ProcessExit } from "#runner/process/start-process.ts";
 import { createChannel } from "#runner/wire/channel.ts";
 import { createFrameReader, encodeFrame } from "#runner/wire/frames.ts";

@@ -6,6 +6,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import vm from "node:vm";
 import { cutLibraries, type RealmPart, readRealmHead } from "#runner/child/realm-pack.ts";
+import { ENCODED_BYTES } from "#runner/wire/realm-constants.ts";
 
 export interface RealmMessage {
   jsonrpc?: "2.0";
@@ -41,8 +42,6 @@ export interface RealmOptions {
   echoReplies?: boolean;
 }
 
-/** As runner/child/bridge.ts has it, which belongs to a child. */
-const ENCODED_BYTES = 96_000;
 const pack = readFileSync(join(import.meta.dirname, "../../runner/dist/realm.bin"));
 const head = readRealmHead((lengthBytes) => pack.subarray(0, lengthBytes));
 const libraries = cutLibraries(pack, head);

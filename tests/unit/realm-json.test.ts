@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { cutAt, encodeJson, utf8Length } from "#runner/child/realm/json.ts";
+import { cutAt, encodeJson, utf8Length } from "#runner/child/realm/json/encode.ts";
 
 const limits = { name: "result", maxDepth: 512, maxBytes: 1024 * 1024 };
 

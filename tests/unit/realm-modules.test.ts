@@ -1,6 +1,6 @@
 /** Modules of Node in a script: what agents write from habit, each as they write it. */
 import { describe, expect, test } from "vitest";
-import { prepareSource } from "#runner/source/prepare.ts";
+import { prepareSource } from "#runner/preparer/prepare.ts";
 import { type RealmMessage, runCode } from "./realm-harness.ts";
 
 /** A workspace as the host answers it. */

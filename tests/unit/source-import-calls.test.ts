@@ -1,8 +1,8 @@
 /** No call of `import()` is left in what a realm runs: each has become one of the realm's own function. */
 import { parse } from "acorn";
 import { describe, expect, test } from "vitest";
-import { IMPORT_FUNCTION, IMPORT_FUNCTION_ESCAPED } from "#runner/child/import-function.ts";
-import { prepareSource } from "#runner/source/prepare.ts";
+import { prepareSource } from "#runner/preparer/prepare.ts";
+import { IMPORT_FUNCTION, IMPORT_FUNCTION_ESCAPED } from "#runner/wire/realm-constants.ts";
 
 async function prepare(source: string): Promise<string> {
   const prepared = await prepareSource(source);

@@ -3,7 +3,7 @@
  * of it is done by the thread that serves everybody.
  */
 import { expect, test } from "vitest";
-import { prepareSource } from "#runner/source/prepare.ts";
+import { prepareSource } from "#runner/preparer/prepare.ts";
 
 const LARGEST_CHARS = 900_000;
 /** A third of it: a busy machine must not take them for what is refused after 3 s; the square of it would be. */

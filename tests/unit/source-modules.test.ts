@@ -1,7 +1,7 @@
 /** A script of several source files: what its imports mean, how they run in a realm, and where their errors are. */
 import { describe, expect, test } from "vitest";
+import { type PreparedSource, prepareSource } from "#runner/preparer/prepare.ts";
 import { BUILTINS } from "#runner/source/modules/names.ts";
-import { type PreparedSource, prepareSource } from "#runner/source/prepare.ts";
 import { runCode } from "./realm-harness.ts";
 
 type Files = Record<string, string>;

@@ -1,8 +1,8 @@
 import vm from "node:vm";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { prepareSource } from "#runner/preparer/prepare.ts";
 import { findSource } from "#runner/source/draft.ts";
-import { prepareSource } from "#runner/source/prepare.ts";
 
 async function prepareOk(source: string): Promise<{ code: string; mappings: string }> {
   const prepared = await prepareSource(source);

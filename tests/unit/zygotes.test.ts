@@ -2,9 +2,9 @@
 import { PassThrough } from "node:stream";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { ZygoteProcess } from "#runner/jail/spawner/spawner.ts";
-import type { ChildLaunch } from "#runner/process/spawn.ts";
+import type { ChildLaunch } from "#runner/pool/spawn.ts";
+import { keepZygotes } from "#runner/pool/zygote.ts";
 import type { ProcessExit, Program, StartedProcess } from "#runner/process/start-process.ts";
-import { keepZygotes } from "#runner/process/zygote.ts";
 import { encodeFrameText } from "#runner/wire/frames.ts";
 import { PROTOCOL_VERSION } from "#runner/wire/protocol.ts";
 

@@ -2,7 +2,7 @@
  * What an isolate evaluates before a script, as one script: eval is taken out, the realm is installed and handed its
  * libraries on demand, and `import()` gets a function that says what to use instead.
  */
-import { IMPORT_FUNCTION_ESCAPED as IMPORT_FUNCTION } from "#runner/child/import-function.ts";
+import { IMPORT_FUNCTION_ESCAPED as IMPORT_FUNCTION } from "#runner/wire/realm-constants.ts";
 
 declare const CYRNEL_REALM_CORE: string;
 declare const CYRNEL_REALM_LIBRARIES: Record<string, string>;

@@ -3,11 +3,11 @@
  * functions of README.md.
  */
 
-import { lazyGlobals } from "./globals/lazy.ts";
 import { createCyrnel } from "./host/cyrnel.ts";
-import { connectPackages, importError, preload } from "./host/imports.ts";
 import { toolsGlobal } from "./host/tools.ts";
+import { connectPackages, importError, preload } from "./imports.ts";
 import { giveUpJournal } from "./journal.ts";
+import { lazyGlobals } from "./lazy-globals.ts";
 import { receive, takeTurn } from "./messages.ts";
 import { allowWaitingOnItsOwn, fail } from "./outcome.ts";
 import {

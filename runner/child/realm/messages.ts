@@ -4,7 +4,7 @@
  */
 import type { Journal, StartParams } from "../../wire/protocol.ts";
 import { countOpenCalls, isCallOpen, listWaiting, settleCall, takeBytesOf } from "./host/calls.ts";
-import { importModule } from "./host/imports.ts";
+import { importModule } from "./imports.ts";
 import {
   advance,
   connectReplay,
@@ -16,9 +16,9 @@ import {
   WAKE_TIMER_ID,
   wakeUp,
 } from "./journal.ts";
-import { parseExact } from "./json/parse.ts";
 import { type Limits, run } from "./limits.ts";
 import { endTurn, fail, type LeftWork, succeed } from "./outcome.ts";
+import { parseExact } from "./parse-json.ts";
 import {
   JSONParse,
   ObjectFreeze,

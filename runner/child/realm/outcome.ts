@@ -4,9 +4,9 @@
  */
 
 import type { EndParams } from "../../wire/protocol.ts";
-import { LAST_VALUE } from "../last-value.ts";
+import { LAST_VALUE } from "../../wire/realm-constants.ts";
 import { endsEarly, WAKE_TIMER_ID, wentOn } from "./journal.ts";
-import { cutAt, encodeJson } from "./json.ts";
+import { cutAt, encodeJson } from "./json/encode.ts";
 import { MAX_RESULT_DEPTH, run } from "./limits.ts";
 import {
   ArrayIsArray,

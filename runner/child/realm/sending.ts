@@ -3,7 +3,7 @@
  * `emit` must never be stored anywhere but in this closure.
  */
 
-import type { ENCODED_BYTES as EncodedBytes } from "../bridge.ts";
+import { ENCODED_BYTES } from "../../wire/realm-constants.ts";
 import {
   JSONStringify,
   RealmUint8Array,
@@ -18,9 +18,6 @@ const STACK_RESERVE: unknown[] = [];
 STACK_RESERVE.length = 4096;
 STACK_RESERVE.fill(0);
 const touchStack = () => {};
-
-/** A literal: importing it would bring the embedder's code here. */
-const ENCODED_BYTES: typeof EncodedBytes = 96_000;
 
 /** A range of bytes of the realm or of the script. */
 export interface Span {

@@ -3,7 +3,7 @@
  * with, and of packages, at their own lines. `Error.prepareStackTrace` is locked so that no script gets hold of call sites, which know functions and files.
  */
 
-import { cutAt } from "./json.ts";
+import { cutAt } from "./json/encode.ts";
 import {
   defineHidden,
   indexOf,

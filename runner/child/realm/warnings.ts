@@ -3,7 +3,7 @@
  * number of the others with the end.
  */
 import type { MAX_WARNINGS as MaxWarnings, WarningCode } from "#sdk";
-import { cutAt } from "./json.ts";
+import { cutAt } from "./json/encode.ts";
 import { StringOf } from "./primordials.ts";
 import { quote, sendWarning } from "./sending.ts";
 import { type Position, sourceName } from "./stacks.ts";

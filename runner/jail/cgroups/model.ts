@@ -1,4 +1,5 @@
 /** A part of the cgroup tree that processes are started in, the same for both versions. */
+import type { BirthGroup } from "../../process/start-process.ts";
 
 /** What one run's group may use, everything in it together. */
 export interface GroupLimits {
@@ -7,16 +8,6 @@ export interface GroupLimits {
   maxThreads: number;
   /** Thousandths of one CPU; null: as many as there are. */
   cpuMillis: number | null;
-}
-
-/**
- * How a process is born in a group instead of being moved there: a thread that writes `0` into every file of `enter` is in the
- * group, and so is what it starts; `leave` takes it back. Descriptors, open for writing. The kernel moves a thread that moves
- * itself at once; to move another it waits until no process of the machine starts or ends, 5 to 25 ms.
- */
-export interface BirthGroup {
-  readonly enter: readonly number[];
-  readonly leave: readonly number[];
 }
 
 /** It is born there; or, where that cannot be, moved there while it boots: `admit` rejects when the kernel refuses. */

@@ -2,7 +2,8 @@
  * Layer 5: a control group round each child, where the server may write a part of the cgroup tree. Groups are made when they
  * are needed, hold one child at a time and are used again: making one costs the kernel more than a move does.
  */
-import type { BirthGroup, Cgroups, GroupLimits, RunGroup } from "./model.ts";
+import type { BirthGroup } from "../../process/start-process.ts";
+import type { Cgroups, GroupLimits, RunGroup } from "./model.ts";
 
 /** Groups kept for later children; what is beyond is removed. */
 const MAX_SPARE_GROUPS = 64;

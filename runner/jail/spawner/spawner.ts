@@ -7,9 +7,13 @@ import { access } from "node:fs/promises";
 import { Socket } from "node:net";
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
-import { endFirstWithoutMemory, type Program, type StartedProcess } from "../../process/start-process.ts";
+import {
+  type BirthGroup,
+  endFirstWithoutMemory,
+  type Program,
+  type StartedProcess,
+} from "../../process/start-process.ts";
 import { CHILD_ENVIRONMENT } from "../../process/verify-child.ts";
-import type { BirthGroup } from "../cgroups/model.ts";
 import { CLOSE_RANGE_CLOEXEC, NR_CLOSE_RANGE, NR_PIPE2, O_CLOEXEC } from "../kernel/kernel-headers.ts";
 import { openSocketPair, sendDescriptors } from "../kernel/passing.ts";
 import { allocate, type Kernel, openKernel } from "../kernel/syscalls.ts";

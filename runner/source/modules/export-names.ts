@@ -1,6 +1,6 @@
 /** Whether the names that modules import of each other are there, found through those that pass on the exports of others. */
 import { type Refused, refuse } from "../errors.ts";
-import type { Node } from "./graph.ts";
+import type { Node } from "./linkable.ts";
 import { quote } from "./names.ts";
 
 /** Steps of finding exported names through modules that pass on those of others; a tenth of a microsecond each. */
@@ -14,7 +14,7 @@ export function checkNames(
 ): Refused | null {
   let steps = 0;
   const has = (index: number, name: string, seen: Set<number>): boolean => {
-    // Answers no matter what: the graph is refused.
+    // Over the limit the result no longer matters: the graph is rejected.
     if (++steps > MAX_EXPORT_STEPS) return true;
     if (seen.has(index)) return false;
     seen.add(index);

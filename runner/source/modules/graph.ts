@@ -7,8 +7,7 @@ import type { FoundPackage, PackageRequest, PackageUse } from "#sdk";
 import { createGate } from "../../gate.ts";
 import { type Refused, refuse } from "../errors.ts";
 import { MAX_IMPORTS, TOO_MANY_IMPORTS } from "./imports.ts";
-import type { PackageTarget, Target } from "./link.ts";
-import type { Import, Linkable } from "./linkable.ts";
+import type { Import, Linkable, Node, PackageTarget } from "./linkable.ts";
 import { INSTEAD, kindOf, quote, readSpecifier, type SourceKind } from "./names.ts";
 import { NoTextError } from "./text.ts";
 
@@ -44,17 +43,6 @@ const MAX_LOOKUPS = 20_000;
 const MAX_STARS = 1000;
 /** Files that are read at a time. */
 const MAX_READS = 16;
-
-/** A file of the graph, the first one the script. */
-export interface Node {
-  name: string;
-  kind: SourceKind;
-  /** Empty for code. */
-  text: string;
-  linkable: Linkable | null;
-  /** Of the imports, in their order; null: it is said when the call is made that there is none. */
-  targets: (Target | null)[];
-}
 
 export interface Graph {
   nodes: Node[];

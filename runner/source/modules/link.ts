@@ -1,20 +1,10 @@
 /** Linkable modules joined into one expression for the function the realm calls, with mappings of several sources. */
 import { decodedMappings, encodedMappings, TraceMap } from "@jridgewell/trace-mapping";
+import { LINKER } from "../../wire/realm-constants.ts";
 import { type Refused, refuse } from "../errors.ts";
 import { checkNames } from "./export-names.ts";
-import type { Node } from "./graph.ts";
 import { readJson } from "./json.ts";
-import { type Linkable, MODULE_PARAMETERS } from "./linkable.ts";
-
-/** A package by the digest of its bundle, and what of it is imported. */
-export interface PackageTarget {
-  digest: string;
-  name: string;
-  path: string;
-}
-
-/** What an import of a module leads to: the index of another one, the name of a built-in one, a package, or an error that says why to none. */
-export type Target = number | string | PackageTarget | { refused: string };
+import { type Linkable, MODULE_PARAMETERS, type Node } from "./linkable.ts";
 
 export type LinkedSource = { ok: true; code: string; mappings: string; sources: string[] } | Refused;
 
@@ -41,8 +31,6 @@ export function linkGraph(nodes: readonly Node[]): LinkedSource {
 
 type Segment = [column: number] | [column: number, source: number, line: number, sourceColumn: number];
 
-/** The realm's own part that takes the list (runner/child/realm/modules/link.ts). */
-const LINKER = "cyrnel:link";
 const START = `((modules)=>(module)=>module("${LINKER}")(modules))([`;
 const END = "])";
 

@@ -21,6 +21,7 @@ import {
   readStaticSite,
   TOO_MANY_IMPORTS,
 } from "./imports.ts";
+import type { SourceKind } from "./names.ts";
 
 /** An import with its place in the submitted file. */
 export interface Import extends Omit<ImportSite, "start"> {
@@ -42,7 +43,28 @@ export interface Linkable {
   linesBefore: number;
 }
 
-/** Names in generated code that no script has: with a dotless i, as `import` has in runner/child/import-function.ts. */
+/** A package by the digest of its bundle, and what of it is imported. */
+export interface PackageTarget {
+  digest: string;
+  name: string;
+  path: string;
+}
+
+/** What an import leads to: the index of another file, a built-in module's name, a package, or an error that says why nothing. */
+export type Target = number | string | PackageTarget | { refused: string };
+
+/** A file of a graph; the first one is the script. */
+export interface Node {
+  name: string;
+  kind: SourceKind;
+  /** Empty for code. */
+  text: string;
+  linkable: Linkable | null;
+  /** One per import, in order. Null if the `import()` call itself reports that there is nothing. */
+  targets: (Target | null)[];
+}
+
+/** Names in generated code that no script has: with a dotless i, as `import` has in runner/wire/realm-constants.ts. */
 const DEFINE = "\u0131define";
 const NAMESPACE = "\u0131namespace";
 const EXPORTS = "\u0131exports";

@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { encodeBootOptions } from "#runner/child/boot-options.ts";
 import { CHILD_FLAGS } from "#runner/child/flags.ts";
 import type { CallHandlers } from "#runner/host/calls.ts";
+import { listInheritedFds } from "#runner/isolation/process-launch.ts";
+import { type Child, type ChildLaunch, spawnChild } from "#runner/pool/spawn.ts";
 import { findNodeBinary } from "#runner/process/node-binary.ts";
-import { listInheritedFds } from "#runner/process/process-launch.ts";
-import { type Child, type ChildLaunch, spawnChild } from "#runner/process/spawn.ts";
 import type { StartParams } from "#runner/wire/protocol.ts";
 import { DEFAULT_SESSION_LIMITS } from "#runner/wire/protocol.ts";
 

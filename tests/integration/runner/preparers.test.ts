@@ -1,7 +1,7 @@
 /** The processes that parse sources: what a hostile source does to one of them is nobody else's trouble. */
 import { execFileSync } from "node:child_process";
 import { expect, test } from "vitest";
-import { prepareSource } from "#runner/source/prepare.ts";
+import { prepareSource } from "#runner/preparer/prepare.ts";
 
 const LARGE = 'const a: number = 1; const text = "ä€😀";\n';
 

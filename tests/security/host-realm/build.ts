@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { build } from "esbuild";
 import { cutLibraries, encodeRealmPack, readRealmHead } from "#runner/child/realm-pack.ts";
-import { DIST, ZYGOTE_FOLDER } from "#runner/places.ts";
+import { DIST, ZYGOTE_FOLDER } from "#runner/paths.ts";
 
 export interface HostRealmChild extends AsyncDisposable {
   /** For `createProcessEnvironment`. */

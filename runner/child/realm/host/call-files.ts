@@ -1,9 +1,9 @@
 /** Calls that read and write files: counted by themselves, and bounded by their pieces. */
 import type { CallMethod, PROTOCOL_LIMITS } from "../../../wire/protocol.ts";
 import { blobsIfLoaded, loadEncoding, streamsIfLoaded } from "../globals/loaders.ts";
-import { parseAndWarn } from "../json/parse.ts";
-import { encodeJson } from "../json.ts";
+import { encodeJson } from "../json/encode.ts";
 import { MAX_RESULT_DEPTH, run } from "../limits.ts";
+import { parseAndWarn } from "../parse-json.ts";
 import { JSONParse, own, RealmError, RealmPromise, RealmRangeError, StringOf } from "../primordials.ts";
 import { awaitReply, callText, type Span } from "../sending.ts";
 import { warnOfNull } from "../warnings.ts";

@@ -5,7 +5,7 @@
 import type { CallMethod } from "../../../wire/protocol.ts";
 import { followSignal } from "../globals/loaders.ts";
 import { noteReply } from "../journal.ts";
-import { utf8Length } from "../json.ts";
+import { utf8Length } from "../json/encode.ts";
 import { run } from "../limits.ts";
 import { isDraining } from "../outcome.ts";
 import {

@@ -1,6 +1,6 @@
 /** The frozen `cyrnel` object of a script. */
 
-import { encodeJson, utf8Length } from "../json.ts";
+import { encodeJson, utf8Length } from "../json/encode.ts";
 import { MAX_VALUE_DEPTH, run } from "../limits.ts";
 import { failTooLarge } from "../outcome.ts";
 import {

@@ -1,6 +1,6 @@
 /** The calls of `cyrnel` beside tools: discovery, documentation and questions. Only known fields leave the realm. */
 
-import { encodeJson } from "../json.ts";
+import { encodeJson } from "../json/encode.ts";
 import { MAX_VALUE_DEPTH, run } from "../limits.ts";
 import {
   ArrayIsArray,

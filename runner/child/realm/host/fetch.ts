@@ -11,9 +11,9 @@ import {
   loadUrl,
   streamsIfLoaded,
 } from "../globals/loaders.ts";
-import { parseAndWarn } from "../json/parse.ts";
-import { encodeJson } from "../json.ts";
+import { encodeJson } from "../json/encode.ts";
 import { MAX_VALUE_DEPTH, run } from "../limits.ts";
+import { parseAndWarn } from "../parse-json.ts";
 import { own, RealmError, StringOf } from "../primordials.ts";
 import { sendCancel } from "../sending.ts";
 import { makeCallPromise, noteFailure, noteResult, startCall } from "../unawaited.ts";

@@ -3,7 +3,7 @@
  * undefined for `then`, symbols and conversions, so that awaiting or printing one makes no call.
  */
 
-import { encodeJson } from "../json.ts";
+import { encodeJson } from "../json/encode.ts";
 import { inspection, MAX_VALUE_DEPTH, run } from "../limits.ts";
 import {
   ArrayIsArray,

@@ -4,18 +4,17 @@
  * script itself depends on it.
  */
 
+import { LINKER } from "../../../wire/realm-constants.ts";
 import type { FileAccess } from "../host/file-access.ts";
+import type { LinkHost } from "./link.ts";
 
 type Exports = Record<string, unknown>;
 
-/** What modules need of the realm; importing it would build the realm into them a second time. */
-export interface ModuleHost {
-  importError(specifier: unknown): Error;
+/** What modules need of the realm; importing it would bundle the realm into them a second time. */
+export interface ModuleHost extends LinkHost {
   /** The inspector, which util takes from the console. */
   loadFormatter(): unknown;
   loadFiles(): { access: FileAccess };
-  /** The function that a package is, or a text that says why there is none. */
-  openPackage(digest: string): unknown;
 }
 
 /** The rules of POSIX, with the root of the workspace as the working folder. */
@@ -100,7 +99,7 @@ export function createModules(host: ModuleHost): (specifier: string) => unknown 
   }
 
   return (specifier) => {
-    if (specifier !== "cyrnel:link") return find(specifier);
+    if (specifier !== LINKER) return find(specifier);
     const { link } = require("./link.ts") as typeof import("./link.ts");
     return (files: Parameters<typeof link>[0]) => link(files, find, host);
   };

@@ -3,7 +3,11 @@
  * runs, so that cycles work as with modules of ECMAScript; they run one after another, imports first. Packages are evaluated
  * before the files that import them.
  */
-import type { ModuleHost } from "./index.ts";
+export interface LinkHost {
+  importError(specifier: unknown): Error;
+  /** Returns the function of a package's bundle, or a text that says why there is none. */
+  openPackage(digest: string): unknown;
+}
 
 type Namespace = Record<string, unknown>;
 type Getters = Record<string, () => unknown>;
@@ -56,7 +60,7 @@ interface Linked {
 export async function link(
   files: readonly File[],
   builtin: (name: string) => Namespace,
-  { importError, openPackage }: ModuleHost,
+  { importError, openPackage }: LinkHost,
 ): Promise<unknown> {
   const all = files.map(create);
   const facades = new Map<Namespace, Namespace>();
@@ -229,7 +233,7 @@ const MAX_NEAR = 5;
 type Bundle = (require: (name: string) => unknown) => Record<string, () => object>;
 
 /** Answers namespaces of packages. What failed to be evaluated fails again, as modules of ECMAScript do. */
-function createPackages(open: ModuleHost["openPackage"], require: (name: string) => unknown) {
+function createPackages(open: LinkHost["openPackage"], require: (name: string) => unknown) {
   const tables = new Map<string, ReturnType<Bundle>>();
   const known = new Map<string, { namespace: Namespace } | { error: unknown }>();
 

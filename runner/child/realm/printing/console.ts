@@ -3,7 +3,7 @@
  * inspector. The formatter is loaded with the first value that needs it; plain strings and numbers never do.
  */
 
-import { cutAt, utf8Length } from "../json.ts";
+import { cutAt, utf8Length } from "../json/encode.ts";
 import { inspection, run } from "../limits.ts";
 import {
   defineHidden,

@@ -4,8 +4,8 @@
  */
 import { z } from "zod";
 import type { ZygoteProcess } from "../jail/spawner/spawner.ts";
+import type { Program, StartedProcess, StartProcess } from "../process/start-process.ts";
 import { type Child, type ChildLaunch, spawnChild } from "./spawn.ts";
-import type { Program, StartedProcess, StartProcess } from "./start-process.ts";
 
 /** All forks have the layout of the zygote's memory: this bounds how many share one, and for how long. */
 const MAX_FORKS = 10_000;

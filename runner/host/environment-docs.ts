@@ -2,8 +2,8 @@
  * The documentation of an environment, as Markdown for the author of a script (usually an agent).
  * The text is the same for both bundled environments; what differs comes in as facts.
  */
-import { BUILTINS } from "./source/modules/names.ts";
-import { PROTOCOL_LIMITS } from "./wire/protocol.ts";
+import { BUILTINS } from "../source/modules/names.ts";
+import { PROTOCOL_LIMITS } from "../wire/protocol.ts";
 
 /** What one environment says about itself. */
 export interface EnvironmentFacts {

@@ -4,22 +4,22 @@
  * it finds what they import, and remembers what they were made into.
  */
 import { hash } from "node:crypto";
-import { runJob } from "../preparer/pool.ts";
-import { createBoundedCache } from "./bounded-cache.ts";
-import type { Refused } from "./errors.ts";
+import { createBoundedCache } from "../source/bounded-cache.ts";
+import type { Refused } from "../source/errors.ts";
 import {
   type FindPackage,
   type Graph,
   type ReadModule,
   readGraph,
   type UsedPackage,
-} from "./modules/graph.ts";
-import type { LinkedSource } from "./modules/link.ts";
-import type { Linkable } from "./modules/linkable.ts";
-import type { PreparedScript } from "./script.ts";
+} from "../source/modules/graph.ts";
+import type { LinkedSource } from "../source/modules/link.ts";
+import type { Linkable } from "../source/modules/linkable.ts";
+import type { PreparedScript } from "../source/script.ts";
+import { runJob } from "./pool.ts";
 
 /** For readers of modules. */
-export { decodeModule, NoTextError } from "./modules/text.ts";
+export { decodeModule, NoTextError } from "../source/modules/text.ts";
 
 /**
  * `sources`: names by index of the mappings; absent: the submitted text is all, under the name script.ts. `packages`: that it imports.

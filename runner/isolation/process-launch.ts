@@ -3,11 +3,11 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { encodeBootOptions } from "../child/boot-options.ts";
 import { CHILD_FLAGS, ZYGOTE_V8_FLAGS } from "../child/flags.ts";
-import type { Wall } from "../isolation/wall.ts";
-import { DIST, ZYGOTE_FOLDER } from "../places.ts";
-import { toGroupBudget, toKernelBudget } from "./monitor.ts";
-import type { NodeBinary } from "./node-binary.ts";
-import type { ChildLaunch } from "./spawn.ts";
+import { DIST, ZYGOTE_FOLDER } from "../paths.ts";
+import type { ChildLaunch } from "../pool/spawn.ts";
+import { toGroupBudget, toKernelBudget } from "../process/monitor.ts";
+import type { NodeBinary } from "../process/node-binary.ts";
+import type { Wall } from "./wall.ts";
 
 /** What a process child may read while it boots, and what it is made of: the folder of the build. */
 export const PROCESS_READABLE = [DIST];

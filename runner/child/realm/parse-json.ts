@@ -1,7 +1,7 @@
 /** JSON with integers beyond the safe range: those of a host's reply that is marked `exact` become bigints, others are warned of. */
-import { JSONParse, RealmBigInt, regExpExec, slice } from "../primordials.ts";
-import { quote } from "../sending.ts";
-import { warn } from "../warnings.ts";
+import { JSONParse, RealmBigInt, regExpExec, slice } from "./primordials.ts";
+import { quote } from "./sending.ts";
+import { warn } from "./warnings.ts";
 
 const INTEGER = /^-?[0-9]{16,}$/;
 const MAX_SAFE = 9_007_199_254_740_991;

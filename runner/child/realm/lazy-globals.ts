@@ -4,10 +4,6 @@
  * as arguments: importing it would make all of it load late.
  */
 
-import { loadFetch } from "../host/fetch.ts";
-import { run } from "../limits.ts";
-import { defineHidden, ObjectDefineProperty, ObjectKeys } from "../primordials.ts";
-import { engineClock, readClock } from "../repeatable.ts";
 import {
   loadAbort,
   loadBlobs,
@@ -16,7 +12,11 @@ import {
   loadEvents,
   loadStreams,
   loadUrl,
-} from "./loaders.ts";
+} from "./globals/loaders.ts";
+import { loadFetch } from "./host/fetch.ts";
+import { run } from "./limits.ts";
+import { defineHidden, ObjectDefineProperty, ObjectKeys } from "./primordials.ts";
+import { engineClock, readClock } from "./repeatable.ts";
 
 type Loader = () => object;
 
@@ -38,10 +38,13 @@ const loaders: Record<string, Loader> = {
   Request: () => loadFetch().Request,
   Response: () => loadFetch().Response,
   crypto: () =>
-    (require("../web-crypto/crypto.ts") as typeof import("../web-crypto/crypto.ts")).createCrypto(run.seed),
-  CryptoKey: () => (require("../web-crypto/keys.ts") as typeof import("../web-crypto/keys.ts")).CryptoKey,
+    (require("./web-crypto/crypto.ts") as typeof import("./web-crypto/crypto.ts")).createCrypto(run.seed),
+  CryptoKey: () => (require("./web-crypto/keys.ts") as typeof import("./web-crypto/keys.ts")).CryptoKey,
   performance: () =>
-    (require("./clocks.ts") as typeof import("./clocks.ts")).createPerformance(readClock, engineClock()),
+    (require("./globals/clocks.ts") as typeof import("./globals/clocks.ts")).createPerformance(
+      readClock,
+      engineClock(),
+    ),
 };
 
 /** All of one library. */
@@ -72,13 +75,13 @@ export const lazyGlobals: object = {
     return loadFetch().fetch(input, init);
   },
   structuredClone(value: unknown, options?: unknown): unknown {
-    return (require("./clone.ts") as typeof import("./clone.ts")).clone(value, options);
+    return (require("./globals/clone.ts") as typeof import("./globals/clone.ts")).clone(value, options);
   },
   atob(data: unknown): string {
-    return (require("./base64.ts") as typeof import("./base64.ts")).atob(data);
+    return (require("./globals/base64.ts") as typeof import("./globals/base64.ts")).atob(data);
   },
   btoa(data: unknown): string {
-    return (require("./base64.ts") as typeof import("./base64.ts")).btoa(data);
+    return (require("./globals/base64.ts") as typeof import("./globals/base64.ts")).btoa(data);
   },
 };
 

@@ -4,6 +4,9 @@
  */
 
 import type { Placement } from "../jail/cgroups/run-groups.ts";
+import { type ProcessExit, type StartProcess, startProcess } from "../process/start-process.ts";
+import { createTail } from "../process/tail.ts";
+import { type OutsideCheck, verifyFromOutside } from "../process/verify-child.ts";
 import { type Channel, createChannel } from "../wire/channel.ts";
 import type { Frame } from "../wire/frames.ts";
 import {
@@ -13,9 +16,6 @@ import {
   PROTOCOL_VERSION,
   type ReadyParams,
 } from "../wire/protocol.ts";
-import { type ProcessExit, type StartProcess, startProcess } from "./start-process.ts";
-import { createTail } from "./tail.ts";
-import { type OutsideCheck, verifyFromOutside } from "./verify-child.ts";
 
 /** What is kept of descriptor 2: text of the engine, read when the child has died. */
 const MAX_ENGINE_TEXT_BYTES = 16 * 1024;

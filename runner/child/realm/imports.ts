@@ -1,10 +1,10 @@
 /** What `import` finds in a script: modules of the realm, whose code is loaded with the first of them. */
 
-import { RealmError, StringOf } from "../primordials.ts";
-import { loadFormatter } from "../printing/console.ts";
-import { quote } from "../sending.ts";
-import { showPackages } from "../stacks.ts";
-import { loadFiles } from "./call-files.ts";
+import { loadFiles } from "./host/call-files.ts";
+import { RealmError, StringOf } from "./primordials.ts";
+import { loadFormatter } from "./printing/console.ts";
+import { quote } from "./sending.ts";
+import { showPackages } from "./stacks.ts";
 
 let find: ((specifier: string) => unknown) | undefined;
 let open: (text: string) => unknown;
@@ -20,7 +20,7 @@ export function connectPackages(openPackage: (text: string) => unknown): void {
  * under `cyrnel:link` the function that links those files.
  */
 export function importModule(specifier: string): unknown {
-  find ??= (require("../modules/index.ts") as typeof import("../modules/index.ts")).createModules({
+  find ??= (require("./modules/index.ts") as typeof import("./modules/index.ts")).createModules({
     importError,
     loadFormatter,
     loadFiles,

@@ -3,7 +3,7 @@
  * when it is quiet. Owns every child it has started until that has exited; knows no run.
  */
 import { availableParallelism } from "node:os";
-import type { Child } from "../process/spawn.ts";
+import type { Child } from "./spawn.ts";
 
 /** Children that start at the same time: more would slow down each other and the scripts that run. */
 const MAX_BOOTS = availableParallelism();

@@ -4,7 +4,6 @@
  * code of the script; they can spoil the value, never the text. Also measures and cuts text.
  */
 
-import { createWalk, encode, type JsonLimits } from "./json/walk.ts";
 import {
   ArrayIsArray,
   ArrayPrototype,
@@ -14,7 +13,8 @@ import {
   ObjectKeys,
   ObjectPrototype,
   slice,
-} from "./primordials.ts";
+} from "../primordials.ts";
+import { createWalk, encode, type JsonLimits } from "./walk.ts";
 
 /** `text` is undefined when the value is, or when it is larger than `maxBytes`: then `bytes` tells how large. */
 export interface EncodedJson {
