@@ -11,6 +11,7 @@ import { createLifecycle } from "#api/http/guards.ts";
 import { createMetrics } from "#api/observe/metrics.ts";
 import { createRedactor } from "#api/secrets/redactor.ts";
 
+const MAX_LINE_CHARACTERS = 120;
 const FILE = fileURLToPath(new URL("../docs/openapi.json", import.meta.url));
 
 /** The document of a server with default configuration, as text. */
@@ -20,10 +21,23 @@ export async function printOpenApiDocument(): Promise<string> {
   const app = await buildApp(parsed.config, describeOnly(pino({ level: "silent" })));
   await app.ready();
   try {
-    return `${JSON.stringify(app.swagger(), null, 2)}\n`;
+    return `${printJson(app.swagger())}\n`;
   } finally {
     await app.close();
   }
+}
+
+/** JSON with each value on one line where that fits, so that the file can be read and compared by lines. */
+function printJson(value: unknown, indent = "", room = MAX_LINE_CHARACTERS): string {
+  const line = JSON.stringify(value, null, 1).replace(/\n\s*/g, " ");
+  if (line.length <= room || value === null || typeof value !== "object") return line;
+  const inner = `${indent}  `;
+  const lines = Object.entries(value).map(([name, member]) => {
+    const key = Array.isArray(value) ? inner : `${inner}${JSON.stringify(name)}: `;
+    return key + printJson(member, inner, MAX_LINE_CHARACTERS - key.length - 1);
+  });
+  const [open, close] = Array.isArray(value) ? "[]" : "{}";
+  return `${open}\n${lines.join(",\n")}\n${indent}${close}`;
 }
 
 /** Dependencies for building the app only to describe it: registering routes uses none of them, serving would throw. */

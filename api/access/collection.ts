@@ -13,8 +13,9 @@ export const admin = { onRequest: requireScope("keys:admin") };
 type PageQuery = z.output<typeof pageQuerySchema>;
 
 interface Described {
+  operationId: string;
   summary: string;
-  description?: string;
+  description: string;
 }
 
 /** `service`: what is done; the schemas say what it takes and answers. */

@@ -30,7 +30,10 @@ export function registerApprovalRoutes(app: App, approvals: Approvals): void {
       ...deciding,
       schema: {
         tags,
+        operationId: "listApprovals",
         summary: "List approvals, newest first",
+        description:
+          "Lists approvals of calls and questions, without their parameters. A role that hides the tool hides its approvals.",
         querystring: pageQuerySchema.extend(approvalFilterSchema.shape),
         response: { 200: approvalListSchema, ...errorResponses("invalid_request", "invalid_cursor") },
       },
@@ -48,9 +51,10 @@ export function registerApprovalRoutes(app: App, approvals: Approvals): void {
       exposeHeadRoute: false,
       schema: {
         tags,
-        summary: "Server-sent events of approvals as they are asked for and decided",
+        operationId: "streamApprovals",
+        summary: "Stream approvals as they are requested and decided",
         description:
-          "Events: `approval` with the approval as a list shows it; `reset` when some were missed and the list is to be read anew. `Last-Event-ID` resumes.",
+          "Server-sent events: `approval` with the approval as in the list; `reset` when some were missed and the list should be read again. `Last-Event-ID` resumes.",
         headers: z.looseObject({ "last-event-id": z.string().optional() }),
         response: {
           200: { description: "The stream.", content: { "text/event-stream": { schema: z.string() } } },
@@ -72,7 +76,10 @@ export function registerApprovalRoutes(app: App, approvals: Approvals): void {
       ...deciding,
       schema: {
         tags,
-        summary: "Read an approval with what it is about",
+        operationId: "getApproval",
+        summary: "Read an approval",
+        description:
+          "Includes the parameters of the call, secrets redacted, or the schema of the answer to a question.",
         params,
         response: {
           200: approvalSchema,
@@ -104,7 +111,10 @@ export function registerApprovalRoutes(app: App, approvals: Approvals): void {
       config: { keepsIntegers: true },
       schema: {
         tags,
-        summary: "Approve; the run goes on",
+        operationId: "approveApproval",
+        summary: "Approve a call, or answer a question",
+        description:
+          "The run resumes. Neither the key that submitted the process nor the one that started the run may decide.",
         params,
         body: approveBodySchema,
         response: decided,
@@ -117,7 +127,15 @@ export function registerApprovalRoutes(app: App, approvals: Approvals): void {
     "/approvals/:id/deny",
     {
       ...deciding,
-      schema: { tags, summary: "Deny; the script is told", params, body: denyBodySchema, response: decided },
+      schema: {
+        tags,
+        operationId: "denyApproval",
+        summary: "Deny a call or a question",
+        description: "The run resumes with an error that carries the `reason` and that the script may catch.",
+        params,
+        body: denyBodySchema,
+        response: decided,
+      },
     },
     async (request) => approvals.deny(request.params.id, request.body, toDecider(request.caller)),
   );

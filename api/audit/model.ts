@@ -4,8 +4,7 @@ import { pageQuerySchema } from "../http/cursor.ts";
 import { periodFields, processIdSchema } from "../http/filters.ts";
 
 export const ACTOR_KINDS = ["anonymous", "bootstrap", "key", "system"] as const;
-export const OUTCOMES = ["ok", "refused", "failed", "canceled", "unknown"] as const;
-export type AuditOutcome = (typeof OUTCOMES)[number];
+export const OUTCOMES = ["ok", "refused", "failed"] as const;
 const DECISIONS = ["allow", "ask", "block"] as const;
 
 export const auditRecordSchema = z
@@ -19,9 +18,7 @@ export const auditRecordSchema = z
     object: z.object({ kind: z.string(), id: z.string().nullable() }).nullable(),
     outcome: z
       .enum(OUTCOMES)
-      .describe(
-        "`refused`: by a rule or because it was wrong. `failed`: it went wrong. `canceled`: a tool call that was given up before it was sent. `unknown`: one that was given up after that, so that the service may have carried it out. Older records say `failed` for these two.",
-      ),
+      .describe("`refused`: by a rule or because it was wrong. `failed`: it went wrong."),
     code: z
       .string()
       .nullable()
@@ -61,7 +58,7 @@ export const auditRecordSchema = z
         "Of a tool call: what it sent from the workspace of its run, and saved there. Of `process.artifacts`: what the run left, 50 at most.",
       ),
   })
-  .describe("One record of the audit trail.");
+  .meta({ id: "AuditRecord", description: "One record of the audit trail." });
 export type AuditRecord = z.infer<typeof auditRecordSchema>;
 
 const text = z.string().max(200);

@@ -22,7 +22,9 @@ export function registerAuditRoutes(app: App, trail: AuditTrail): void {
       ...read,
       schema: {
         tags,
-        summary: "The audit trail, newest first",
+        operationId: "listAuditRecords",
+        summary: "List audit records, newest first",
+        description: "Filters can be combined.",
         querystring: auditQuerySchema,
         response: { 200: auditListSchema, ...errorResponses("invalid_request", "invalid_cursor") },
       },
@@ -37,7 +39,9 @@ export function registerAuditRoutes(app: App, trail: AuditTrail): void {
       exposeHeadRoute: false,
       schema: {
         tags,
-        summary: "The audit trail as JSON lines, oldest first",
+        operationId: "exportAuditRecords",
+        summary: "Export the audit trail as JSON lines, oldest first",
+        description: "Streams every record that matches the filter, one per line.",
         querystring: auditFilterSchema,
         response: {
           200: {

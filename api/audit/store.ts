@@ -4,7 +4,6 @@
  */
 import type { Db } from "#api/db/pool.ts";
 import { removeInBatches, type Sweep, startSweeps } from "#api/db/sweeps.ts";
-import type { AuditOutcome } from "./model.ts";
 
 const SWEEP_INTERVAL_MS = 60 * 60_000;
 const BATCH_RECORDS = 1000;
@@ -18,7 +17,7 @@ export interface AuditRow {
   action: string;
   objectKind: string | null;
   objectId: string | null;
-  outcome: AuditOutcome;
+  outcome: "ok" | "refused" | "failed";
   code: string | null;
   httpStatus: number | null;
   requestId: string | null;

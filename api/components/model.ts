@@ -5,11 +5,13 @@ import { wordsSchema } from "../http/filters.ts";
 export const querySchema = wordsSchema.describe("Part of an id, a name or a description, in any case.");
 
 export const idAnswerSchema = z.object({ id: z.string() });
-export const installedAnswerSchema = idAnswerSchema.extend({
-  problems: z
-    .array(z.string())
-    .optional()
-    .describe("What of a service's definition could not be read and was left out, and why."),
-});
+export const installedAnswerSchema = idAnswerSchema
+  .extend({
+    problems: z
+      .array(z.string())
+      .optional()
+      .describe("What of a service's definition could not be read and was left out, and why."),
+  })
+  .meta({ id: "Installed", description: "The id of what was installed." });
 export const enabledBodySchema = z.strictObject({ enabled: z.boolean() });
 export const enabledAnswerSchema = z.object({ id: z.string(), enabled: z.boolean() });

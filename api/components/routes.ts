@@ -14,8 +14,9 @@ import { enabledAnswerSchema, enabledBodySchema, installedAnswerSchema } from ".
 import type { Owner } from "./ports.ts";
 
 interface Described {
+  operationId: string;
   summary: string;
-  description?: string;
+  description: string;
 }
 
 interface Changing extends Described {
@@ -67,10 +68,11 @@ export function registerComponent<Filter, Install, FromRegistry, Replace>(
   const open = { onRequest: requireKey() };
   const admin = { onRequest: requireScope(`${name}:admin`) };
   const listing = createListing(name, z.int().positive());
-  const describe = (described: Described, rest: object): FastifySchema => ({
+  const describe = ({ operationId, summary, description }: Described, rest: object): FastifySchema => ({
     tags,
-    summary: described.summary,
-    ...(described.description !== undefined && { description: described.description }),
+    operationId,
+    summary,
+    description,
     ...rest,
   });
   const limit = ({ maxBodyBytes }: { maxBodyBytes?: number }) =>

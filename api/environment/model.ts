@@ -19,7 +19,7 @@ const isolationReportSchema = z
     platform: z.string(),
     kernel: z.string(),
   })
-  .describe("What isolates a run, and how the server knows.");
+  .meta({ id: "IsolationReport", description: "The layers that isolate a run, and how each was verified." });
 
 const count = z.number().min(0);
 
@@ -64,5 +64,5 @@ export const environmentSchema = z
       .array(z.object({ id: z.string(), runs: z.number() }))
       .describe("Replaced environments that still have runs."),
   })
-  .describe("The environment that runs scripts.");
+  .meta({ id: "Environment", description: "The environment that runs scripts." });
 export type EnvironmentDescription = z.infer<typeof environmentSchema>;

@@ -15,7 +15,9 @@ export function registerEnvironmentRoutes(app: App, environment: EnvironmentServ
       onRequest: requireKey(),
       schema: {
         ...shared,
-        summary: "The active environment: its capacity and its isolation",
+        operationId: "getEnvironment",
+        summary: "Read the active environment",
+        description: "Returns its capacity, the isolation it obtained, and environments that are draining.",
         response: { 200: environmentSchema, ...errorResponses("no_environment") },
       },
     },
@@ -28,7 +30,9 @@ export function registerEnvironmentRoutes(app: App, environment: EnvironmentServ
       onRequest: requireKey(),
       schema: {
         ...shared,
-        summary: "How to write a script for the active environment, as Markdown",
+        operationId: "getEnvironmentDocs",
+        summary: "Read how to write scripts",
+        description: "Markdown for people and agents: globals, tools, packages, limits, errors, an example.",
         produces: ["text/markdown"],
         response: {
           200: z.string().describe("Markdown."),

@@ -27,7 +27,9 @@ export function registerArtifactRoutes(app: App, files: Files): void {
       ...read,
       schema: {
         tags,
-        summary: "The files that the last run left",
+        operationId: "listProcessArtifacts",
+        summary: "List the artifacts of the last run",
+        description: "Artifacts are the files that the run wrote to its workspace.",
         params: artifactsParamsSchema,
         response: { 200: artifactListSchema, ...errorResponses("invalid_request", "not_found") },
       },
@@ -41,7 +43,9 @@ export function registerArtifactRoutes(app: App, files: Files): void {
       ...read,
       schema: {
         tags,
-        summary: "Download a file that the last run left",
+        operationId: "downloadProcessArtifact",
+        summary: "Download an artifact of the last run",
+        description: "Returns the content as a download. `Range` and `If-None-Match` are supported.",
         params: artifactParamsSchema,
         headers: contentHeadersSchema,
         response: {
@@ -70,7 +74,9 @@ export function registerArtifactRoutes(app: App, files: Files): void {
       ...read,
       schema: {
         tags,
+        operationId: "downloadProcessFile",
         summary: "Download a file that the process was given",
+        description: "Returns the content as a download. `Range` and `If-None-Match` are supported.",
         params: artifactParamsSchema,
         headers: contentHeadersSchema,
         response: {
@@ -94,7 +100,9 @@ export function registerArtifactRoutes(app: App, files: Files): void {
       exposeHeadRoute: false,
       schema: {
         tags,
-        summary: "All files that the last run left, as a tar archive",
+        operationId: "downloadProcessArtifacts",
+        summary: "Download all artifacts of the last run as a tar archive",
+        description: "The archive is written while it is sent; its length is not known in advance.",
         params: artifactsParamsSchema,
         response: {
           200: {

@@ -66,7 +66,9 @@ export async function registerFileRoutes(app: App, files: Files): Promise<void> 
       ...read,
       schema: {
         tags,
+        operationId: "listFiles",
         summary: "List uploaded files, newest first",
+        description: "Lists the files that this key uploaded and that have not expired.",
         querystring: fileListQuerySchema,
         response: { 200: fileListSchema, ...errorResponses("invalid_request", "invalid_cursor") },
       },
@@ -81,7 +83,10 @@ export async function registerFileRoutes(app: App, files: Files): Promise<void> 
       ...read,
       schema: {
         tags,
-        summary: "Read what is known of a file",
+        operationId: "getFile",
+        summary: "Read the metadata of a file",
+        description:
+          "Returns name, size, type, digest and expiry; the content is at `GET /files/{id}/content`.",
         params,
         response: { 200: fileSchema, ...errorResponses("invalid_request", "not_found") },
       },
@@ -95,7 +100,9 @@ export async function registerFileRoutes(app: App, files: Files): Promise<void> 
       ...write,
       schema: {
         tags,
-        summary: "Delete a file; processes that were given it keep its content",
+        operationId: "deleteFile",
+        summary: "Delete a file",
+        description: "Processes that were given the file keep its content.",
         params,
         response: {
           204: z.null().describe("Deleted."),
@@ -115,7 +122,9 @@ export async function registerFileRoutes(app: App, files: Files): Promise<void> 
       ...read,
       schema: {
         tags,
+        operationId: "downloadFile",
         summary: "Download a file",
+        description: "Returns the content as a download. `Range` and `If-None-Match` are supported.",
         params,
         headers: contentHeadersSchema,
         response: {
@@ -147,7 +156,10 @@ async function registerUpload(app: App, files: Files): Promise<void> {
       ...write,
       schema: {
         tags,
-        summary: "Upload a file: its bytes with their Content-Type, or a form with one file",
+        operationId: "uploadFile",
+        summary: "Upload a file",
+        description:
+          "The body is the file with its Content-Type, or a form with one file. The same content uploaded again by the same key is the same file, kept for as long again.",
         consumes: ["application/octet-stream", "multipart/form-data"],
         querystring: uploadQuerySchema,
         response: {

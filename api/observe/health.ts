@@ -24,12 +24,32 @@ export function registerHealthRoutes(app: App, checks: ReadinessCheck[]): void {
   const schema = { tags: ["health"], response: { 200: okSchema } };
   /** Names of checks that threw when they were asked last: the log has the cause. */
   const broken = new Set<string>();
-  app.get("/health", { config, schema: { ...schema, summary: "Whether the server answers" } }, async () => ({
-    status: "ok" as const,
-  }));
+  app.get(
+    "/health",
+    {
+      config,
+      schema: {
+        ...schema,
+        operationId: "getHealth",
+        summary: "Check that the server answers",
+        description: "Answers 200 as long as the server accepts connections. Needs no key.",
+      },
+    },
+    async () => ({
+      status: "ok" as const,
+    }),
+  );
   app.get(
     "/health/live",
-    { config, schema: { ...schema, summary: "Whether the process is alive" } },
+    {
+      config,
+      schema: {
+        ...schema,
+        operationId: "getLiveness",
+        summary: "Check that the server is alive",
+        description: "For liveness probes: says nothing about the database or the environment. Needs no key.",
+      },
+    },
     async () => ({
       status: "ok" as const,
     }),
@@ -40,7 +60,10 @@ export function registerHealthRoutes(app: App, checks: ReadinessCheck[]): void {
       config,
       schema: {
         tags: ["health"],
-        summary: "Whether the server can take work, and if not, what is missing",
+        operationId: "getReadiness",
+        summary: "Check that the server accepts work",
+        description:
+          "For readiness probes: 503 lists what is missing, such as the database, or that the server is draining. Needs no key.",
         response: { 200: okSchema, 503: notReadySchema },
       },
     },

@@ -136,7 +136,10 @@ export function createMetrics(): Metrics {
           schema: {
             tags: ["health"],
             security: [{ key: [] }],
-            summary: "What the server counts about itself, for Prometheus",
+            operationId: "getMetrics",
+            summary: "Read the server's metrics",
+            description:
+              "The metrics of this replica in the text format of Prometheus. Works without a database.",
             produces: ["text/plain"],
             response: {
               200: z.string().describe("The text format of Prometheus."),

@@ -32,7 +32,7 @@ export const packageSummarySchema = z
     installedBy: z.string(),
     installedAt: z.iso.datetime(),
   })
-  .describe("An installed package.");
+  .meta({ id: "PackageSummary", description: "An installed package." });
 export type PackageSummary = z.infer<typeof packageSummarySchema>;
 
 export const packageListSchema = z.object({
@@ -61,7 +61,7 @@ export type PackageDetails = z.infer<typeof packageDetailsSchema>;
 export const packageSchema = packageSummarySchema
   .omit({ packages: true, advisories: true })
   .extend(packageDetailsSchema.shape)
-  .describe("An installed package with its tree.");
+  .meta({ id: "Package", description: "An installed package with its dependency tree." });
 export type PackageRecord = z.infer<typeof packageSchema>;
 
 export const packageTypesSchema = z
@@ -117,7 +117,7 @@ export const installationSchema = z
     createdAt: z.iso.datetime(),
     completedAt: z.iso.datetime().nullable(),
   })
-  .describe("An installation of a package.");
+  .meta({ id: "PackageInstallation", description: "An installation of a package." });
 export type Installation = z.infer<typeof installationSchema>;
 
 export const installationListSchema = z.object({

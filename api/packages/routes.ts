@@ -33,7 +33,9 @@ export function registerPackageRoutes(app: App, packages: Packages): void {
       ...anyKey,
       schema: {
         ...read,
-        summary: "Installed npm packages that this key may import, by name",
+        operationId: "listPackages",
+        summary: "List installed npm packages, by name",
+        description: "Lists only packages that the role of this key may import.",
         querystring: pageQuerySchema.extend(packageFilterSchema.shape),
         response: { 200: packageListSchema, ...errorResponses("invalid_request", "invalid_cursor") },
       },
@@ -48,9 +50,10 @@ export function registerPackageRoutes(app: App, packages: Packages): void {
       ...admin,
       schema: {
         tags,
+        operationId: "installPackage",
         summary: "Install an npm package for scripts",
         description:
-          "Answers at once with an installation to look at again. No script of any package is run. What is installed already, or under way, is answered as it is; with `lock`, only where its tree is that of the lock file.",
+          "Returns an installation at once: poll `GET /package-installations/{id}`. No script of any package is executed. A package that is installed, or being installed, is returned as it is; with `lock`, only if its tree matches the lock file.",
         body: installPackageBodySchema,
         response: { 202: installationSchema, ...errorResponses(...BODY_ERRORS) },
       },
@@ -70,7 +73,9 @@ export function registerPackageRoutes(app: App, packages: Packages): void {
       ...anyKey,
       schema: {
         ...read,
-        summary: "One installed package: its tree, licences, sizes and known weaknesses",
+        operationId: "getPackage",
+        summary: "Read an installed package",
+        description: "Returns its dependency tree, licences, sizes and known vulnerabilities.",
         params: packageParamsSchema,
         response: { 200: packageSchema, ...errorResponses("invalid_request", "not_found") },
       },
@@ -84,7 +89,9 @@ export function registerPackageRoutes(app: App, packages: Packages): void {
       ...anyKey,
       schema: {
         ...read,
-        summary: "Its declarations for TypeScript, by file",
+        operationId: "getPackageTypes",
+        summary: "Read the TypeScript declarations of a package",
+        description: "Returns the declarations by file, dependencies included.",
         params: packageParamsSchema,
         response: { 200: packageTypesSchema, ...errorResponses("invalid_request", "not_found") },
       },
@@ -98,7 +105,9 @@ export function registerPackageRoutes(app: App, packages: Packages): void {
       ...admin,
       schema: {
         tags,
-        summary: "Remove a package; runs that use it keep it",
+        operationId: "deletePackage",
+        summary: "Delete a package",
+        description: "Runs that use the package keep it until they end.",
         params: packageParamsSchema,
         response: {
           204: z.null().describe("Removed."),
@@ -118,7 +127,9 @@ export function registerPackageRoutes(app: App, packages: Packages): void {
       ...admin,
       schema: {
         tags,
-        summary: "Installations of packages, newest first",
+        operationId: "listPackageInstallations",
+        summary: "List package installations, newest first",
+        description: "Lists running, finished and failed installations.",
         querystring: pageQuerySchema,
         response: { 200: installationListSchema, ...errorResponses("invalid_request", "invalid_cursor") },
       },
@@ -135,7 +146,9 @@ export function registerPackageRoutes(app: App, packages: Packages): void {
       ...admin,
       schema: {
         tags,
-        summary: "How far an installation is",
+        operationId: "getPackageInstallation",
+        summary: "Read the progress of a package installation",
+        description: "Poll this until `state` is no longer `running`.",
         params: installationParamsSchema,
         response: { 200: installationSchema, ...errorResponses("invalid_request", "not_found") },
       },

@@ -18,9 +18,10 @@ export function registerEventRoutes(app: App, service: ProcessService): void {
       exposeHeadRoute: false,
       schema: {
         tags: ["processes"],
-        summary: "Server-sent events that say when the list of processes is to be read anew",
+        operationId: "streamProcesses",
+        summary: "Stream changes of the list of processes",
         description:
-          "Event: `changed`, without data, at once and after changes, four times a second at most. It says nothing of which process changed: read `GET /processes`. A key without `processes:all` gets it every two seconds, whether or not anything changed.",
+          "Server-sent events: `changed`, without data, at once and after changes, at most four times a second. It does not name the process that changed: read `GET /processes`. A key without `processes:all` gets it every two seconds, whether or not anything changed.",
         response: {
           200: { description: "The stream.", content: { "text/event-stream": { schema: z.string() } } },
           ...errorResponses("not_acceptable"),
@@ -43,9 +44,10 @@ export function registerEventRoutes(app: App, service: ProcessService): void {
       exposeHeadRoute: false,
       schema: {
         tags: ["processes"],
-        summary: "Server-sent events of a process until its run has ended",
+        operationId: "streamProcessEvents",
+        summary: "Stream the events of a process until its run ends",
         description:
-          "Events: `state`, `stdout`, `stderr`, `output`, `call`, `approval`, `end`. `Last-Event-ID` resumes; 204 when nothing is missing.",
+          "Server-sent events: `state`, `stdout`, `stderr`, `output`, `call`, `approval`, `artifact`, `end`. `Last-Event-ID` resumes; 204 when nothing is missing.",
         params: processIdParamsSchema,
         headers: eventHeadersSchema,
         response: {

@@ -61,7 +61,10 @@ export function registerProcessRoutes(
       },
       schema: {
         tags,
+        operationId: "createProcess",
         summary: "Submit a script and run it",
+        description:
+          "Stores the script as a process and, unless `autorun` is false, runs it. With `block` the response waits for the end of the run. An `Idempotency-Key` makes a repeated submission return the first process.",
         headers: createProcessHeadersSchema,
         body: createProcessBodySchema(config.maxCodeSizeBytes),
         response: {
@@ -98,7 +101,10 @@ export function registerProcessRoutes(
       ...read,
       schema: {
         tags,
+        operationId: "listProcesses",
         summary: "List processes, newest first",
+        description:
+          "Lists the processes this key submitted; all of them with `processes:all`. Filters can be combined.",
         querystring: listQuerySchema,
         response: { 200: processListSchema, ...errorResponses("invalid_request", "invalid_cursor") },
       },
@@ -119,7 +125,10 @@ export function registerProcessRoutes(
       ...read,
       schema: {
         tags,
+        operationId: "getProcess",
         summary: "Read a process, or wait until it is idle or paused",
+        description:
+          "Returns the state and the results of a process. With `wait` the response is held until the run ends or pauses, or that many milliseconds have passed.",
         params,
         querystring: waitQuerySchema,
         response: { 200: processSchema, ...errorResponses("invalid_request", "not_found") },
@@ -138,7 +147,10 @@ export function registerProcessRoutes(
       ...write,
       schema: {
         tags,
-        summary: "Delete an idle process with everything of it",
+        operationId: "deleteProcess",
+        summary: "Delete an idle process",
+        description:
+          "Deletes the process with its results, call trail and artifacts. A process that is not idle has to be killed first.",
         params,
         response: {
           204: z.null().describe("Deleted."),
@@ -160,7 +172,10 @@ export function registerProcessRoutes(
       bodyLimit: MAX_BODY_WITH_INPUT_BYTES,
       schema: {
         tags,
-        summary: "Run an idle process (again)",
+        operationId: "runProcess",
+        summary: "Run an idle process",
+        description:
+          "Runs the stored script again. With `force` the results of an earlier run are cleared first; without it such a process is refused. An `input` in the body replaces that of the process.",
         params,
         body: runSignalBodySchema,
         response: {
@@ -191,7 +206,9 @@ export function registerProcessRoutes(
       config: { whileDraining: true },
       schema: {
         tags,
-        summary: "End a queued, running or paused process",
+        operationId: "killProcess",
+        summary: "Kill a queued, running or paused process",
+        description: "Ends the run. What it printed until then is kept.",
         params,
         response: { 200: signaledSchema, ...errorResponses("invalid_request", "not_found", "process_idle") },
       },
@@ -227,7 +244,9 @@ function registerPartRoutes(app: App, service: ProcessService): void {
       ...read,
       schema: {
         tags,
-        summary: "The submitted script",
+        operationId: "getProcessCode",
+        summary: "Read the script of a process",
+        description: "Returns the script exactly as it was submitted.",
         params,
         response: { 200: plainText("The script."), ...errorResponses("invalid_request", "not_found") },
       },
@@ -241,7 +260,10 @@ function registerPartRoutes(app: App, service: ProcessService): void {
       ...read,
       schema: {
         tags,
-        summary: "What the script emitted, merged",
+        operationId: "getProcessOutput",
+        summary: "Read the output of the last run",
+        description:
+          "Returns one object into which all objects that the script passed to `cyrnel.output` are merged.",
         params,
         response: {
           200: z.record(z.string(), z.unknown()),
@@ -259,7 +281,9 @@ function registerPartRoutes(app: App, service: ProcessService): void {
         ...read,
         schema: {
           tags,
-          summary: `What the script wrote to ${stream}`,
+          operationId: `getProcess${stream === "stdout" ? "Stdout" : "Stderr"}`,
+          summary: `Read the ${stream} of the last run`,
+          description: `Returns the text that the script wrote to ${stream}, cut at the limit. Follow it live with \`GET /processes/{id}/events\`.`,
           params,
           response: {
             200: plainText(stream),
@@ -277,7 +301,9 @@ function registerPartRoutes(app: App, service: ProcessService): void {
       ...read,
       schema: {
         tags,
-        summary: "The call trail of the last run",
+        operationId: "listProcessCalls",
+        summary: "List the tool calls of the last run",
+        description: "Returns the call trail in the order of the calls, parameters redacted.",
         params,
         response: { 200: callTrailSchema, ...errorResponses("invalid_request", "not_found") },
       },

@@ -41,15 +41,18 @@ export const toolSummarySchema = z
       ),
     signature: z.string().optional().describe("Its TypeScript type on one line; only with `query`."),
   })
-  .describe("A tool.");
+  .meta({ id: "ToolSummary", description: "A tool." });
 export type ToolSummaryRecord = z.infer<typeof toolSummarySchema>;
 
 const jsonSchema = z.record(z.string(), z.unknown());
 
-export const toolDetailsSchema = toolSummarySchema.omit({ score: true, signature: true }).extend({
-  inputSchema: jsonSchema.describe("JSON Schema of the parameters."),
-  outputSchema: jsonSchema.describe("JSON Schema of the result."),
-});
+export const toolDetailsSchema = toolSummarySchema
+  .omit({ score: true, signature: true })
+  .extend({
+    inputSchema: jsonSchema.describe("JSON Schema of the parameters."),
+    outputSchema: jsonSchema.describe("JSON Schema of the result."),
+  })
+  .meta({ id: "Tool", description: "A tool with the schemas of its parameters and its result." });
 export type ToolDetailsRecord = z.infer<typeof toolDetailsSchema>;
 
 export const toolListSchema = z.object({

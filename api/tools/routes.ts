@@ -76,7 +76,9 @@ export function registerToolRoutes(app: App, tools: Tools, packages: ImportableP
       onRequest: requireScope("services:admin"),
       schema: {
         ...tagged,
+        operationId: "setToolEnabled",
         summary: "Enable or disable a tool",
+        description: "A disabled tool is listed, but cannot be called.",
         params: toolParamsSchema,
         body: enabledBodySchema,
         response: { 200: enabledAnswerSchema, ...errorResponses(...BODY_ERRORS, "not_found") },
@@ -97,8 +99,9 @@ export function registerToolRoutes(app: App, tools: Tools, packages: ImportableP
       config: { keepsIntegers: true },
       schema: {
         ...tagged,
+        operationId: "invokeTool",
         summary: "Call a tool once, without a script",
-        description: "The same checks, limits and records as for a call by a script.",
+        description: "Applies the same checks, limits and records as to a call by a script.",
         params: toolParamsSchema,
         body: invokeBodySchema,
         response: { 200: invokeAnswerSchema, ...errorResponses(...BODY_ERRORS, ...CALL_ERRORS) },
@@ -120,7 +123,10 @@ function registerReading(app: App, tools: Tools, packages: ImportablePackages): 
       onRequest: requireKey(),
       schema: {
         ...anyKey,
-        summary: "Tools that the caller can see: of the service installed last first, or ranked by `query`",
+        operationId: "listTools",
+        summary: "List or search tools",
+        description:
+          "Lists the tools that the caller can see: those of the newest service first, or ranked by `query`.",
         querystring: listQuerySchema,
         response: {
           200: toolListSchema,
@@ -146,7 +152,9 @@ function registerReading(app: App, tools: Tools, packages: ImportablePackages): 
       onRequest: requireKey(),
       schema: {
         ...anyKey,
-        summary: "One tool, with the schemas of its parameters and its result",
+        operationId: "getTool",
+        summary: "Read a tool",
+        description: "Includes the JSON Schemas of its parameters and its result.",
         params: toolParamsSchema,
         response: { 200: toolDetailsSchema, ...errorResponses("invalid_request", "not_found") },
       },
@@ -160,7 +168,10 @@ function registerReading(app: App, tools: Tools, packages: ImportablePackages): 
       onRequest: requireKey(),
       schema: {
         ...anyKey,
-        summary: "The documentation of a tool, written by the active environment",
+        operationId: "getToolDocs",
+        summary: "Read the documentation of a tool",
+        description:
+          "Markdown with a TypeScript signature and an example, written by the active environment.",
         params: toolParamsSchema,
         response: {
           200: textAnswer("text/markdown", "Markdown with a TypeScript signature and an example."),
@@ -182,8 +193,10 @@ function registerDeclarations(app: App, tools: Tools, importable: ImportablePack
       onRequest: requireKey(),
       schema: {
         ...anyKey,
-        summary:
-          "TypeScript declarations of a script's globals, every tool that the caller can see and call, and the npm packages that scripts may import",
+        operationId: "getToolTypes",
+        summary: "Read the TypeScript declarations for scripts",
+        description:
+          "Declares the globals of a script, every tool that the caller can see and call, and the npm packages that scripts may import. `ETag` and `If-None-Match` are supported.",
         querystring: declarationsQuerySchema,
         response: {
           200: textAnswer(

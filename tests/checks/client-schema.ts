@@ -15,7 +15,8 @@ const nodes = await generate(JSON.parse(await readFile(DOCUMENT, "utf8")), {
   // What has a default may be left out of a request; in an answer it is there all the same.
   defaultNonNullable: false,
 });
-const text = HEADER + astToString(nodes);
+const NO_METHOD = /^ {8}(?:get|put|post|delete|options|head|patch|trace)\?: never;\n/gm;
+const text = HEADER + astToString(nodes).replace(NO_METHOD, "");
 if (!process.argv.includes("--check")) await writeFile(FILE, text);
 else if ((await readFile(FILE, "utf8").catch(() => "")) !== text) {
   console.error("client/schema.ts does not match docs/openapi.json. Run: npm run check -- --write");

@@ -1,23 +1,33 @@
 import { readFile } from "node:fs/promises";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { FetchResponse } from "openapi-fetch";
+import { afterAll, beforeAll, describe, expect, expectTypeOf, test } from "vitest";
 import { ERROR_CATALOGUE } from "#api/errors.ts";
 import type { App } from "#api/http/app-type.ts";
 import { SCOPES } from "#api/http/auth.ts";
 import { printOpenApiDocument } from "#api/openapi-main.ts";
+import type { components, paths } from "#client/schema.ts";
 import { buildHttpApp, TEST_KEY } from "./harness/http-app.ts";
 
 interface Operation {
+  operationId?: string;
   summary?: string;
+  description?: string;
   security?: unknown[];
   tags?: string[];
   "x-scope"?: string;
   parameters?: { name: string; in: string }[];
-  responses: Record<string, { description: string; content?: Record<string, { schema: { $ref?: string } }> }>;
+  responses: Record<string, Answer>;
+}
+interface Answer {
+  description: string;
+  $ref?: string;
+  content?: Record<string, { schema: { $ref?: string } }>;
 }
 interface Document {
   openapi: string;
+  tags: { name: string; description: string }[];
   paths: Record<string, Record<string, Operation>>;
-  components: { schemas: Record<string, unknown> };
+  components: Record<string, Record<string, unknown>> & { responses: Record<string, Answer> };
 }
 
 const COMMITTED = new URL("../../docs/openapi.json", import.meta.url);
@@ -44,11 +54,12 @@ test("docs/openapi.json is what the server serves", async () => {
 
 test("it is OpenAPI 3.1 and every reference in it leads somewhere", () => {
   expect(document.openapi).toMatch(/^3\.1\./);
-  const references = [...JSON.stringify(document).matchAll(/"#\/components\/schemas\/([^"]+)"/g)].map(
-    (match) => match[1],
-  );
-  expect(references.length).toBeGreaterThan(0);
-  for (const name of references) expect(document.components.schemas).toHaveProperty([name as string]);
+  const references = [...JSON.stringify(document).matchAll(/"#\/components\/([^"/]+)\/([^"]+)"/g)];
+  const kinds = new Set(references.map(([, kind]) => kind));
+  expect(kinds).toEqual(new Set(["schemas", "responses", "parameters"]));
+  for (const [, kind = "", name = ""] of references) {
+    expect(document.components[kind]).toHaveProperty([name]);
+  }
 });
 
 test("it describes every route the server has, but for itself and its page", () => {
@@ -73,14 +84,18 @@ test("it describes every route the server has, but for itself and its page", () 
 });
 
 describe("every operation", () => {
-  test("has a summary and a tag", () => {
-    for (const [name, operation] of operations) {
-      expect([name, operation.summary, operation.tags]).toEqual([
-        name,
-        expect.any(String),
-        [expect.any(String)],
-      ]);
+  test("has a summary, a description and a tag that is defined", () => {
+    const tags = document.tags.map(({ name }) => name);
+    for (const [name, { summary, description, tags: [tag, ...rest] = [] }] of operations) {
+      expect([name, summary, description]).toEqual([name, expect.any(String), expect.any(String)]);
+      expect([tags, rest]).toEqual([expect.arrayContaining([tag]), []]);
     }
+  });
+
+  test("has an operationId of its own: a verb and a noun, from which generators make method names", () => {
+    const ids = operations.map(([, { operationId }]) => operationId);
+    for (const id of ids) expect(id).toMatch(/^[a-z]+(?:[A-Z][a-z]+)+$/);
+    expect(new Set(ids).size).toBe(ids.length);
   });
 
   test("is public on purpose, or names the key it needs and its scope", () => {
@@ -113,10 +128,16 @@ describe("every operation", () => {
       }
       for (const [status, response] of Object.entries(operation.responses)) {
         if (Number(status) < 400) continue;
-        expect(response.content?.["application/json"]?.schema.$ref).toBe("#/components/schemas/Error");
+        const shared = document.components.responses[response.$ref?.split("/").at(-1) ?? ""];
+        expect(shared?.content?.["application/json"]?.schema.$ref).toBe("#/components/schemas/Error");
       }
     }
   });
+});
+
+test("the types of the client know what a failed request returns", () => {
+  type Failure = FetchResponse<paths["/processes/{id}"]["get"], object, "application/json">["error"];
+  expectTypeOf<Failure>().toEqualTypeOf<components["schemas"]["Error"] | undefined>();
 });
 
 test("GET /llms.txt needs no key, is the same everywhere, and names documents that are there", async () => {

@@ -14,10 +14,8 @@ const OUTCOMES = [
   ["ok", "Done"],
   ["refused", "Refused"],
   ["failed", "Failed"],
-  ["canceled", "Canceled"],
-  ["unknown", "Unknown"],
 ] as const;
-const LOOKS: Record<string, string> = { ok: "good", refused: "wait", failed: "bad", unknown: "bad" };
+const LOOKS: Record<string, string> = { ok: "good", refused: "wait", failed: "bad" };
 const REFRESH_MS = 5000;
 
 export default function AuditPage() {

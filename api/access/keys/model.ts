@@ -7,18 +7,20 @@ import { expirySchema, nameSchema, roleIdSchema } from "../changes.ts";
 export const MAX_LIVE_KEYS = 10_000;
 const KEY_ID_PATTERN = /^key_[0-9a-f]{20}$/;
 
+const scopeSchema = z.enum(SCOPES).meta({ id: "Scope", description: "What a key may do over HTTP." });
+
 export const keySchema = z
   .object({
     id: z.string(),
     name: z.string(),
     prefix: z.string().describe("How the key begins, to tell keys apart."),
-    scopes: z.array(z.enum(SCOPES)),
+    scopes: z.array(scopeSchema),
     roleId: z.string().nullable().describe("Which tools it may see and call; null: all of them."),
     createdAt: z.iso.datetime(),
     expiresAt: z.iso.datetime().nullable(),
     lastUsedAt: z.iso.datetime().nullable().describe("To the minute."),
   })
-  .describe("An API key, without the key itself.");
+  .meta({ id: "Key", description: "An API key, without the key itself." });
 export type KeyRecord = z.infer<typeof keySchema>;
 
 /** Stored scopes that this program knows: a newer one may have stored others. */
@@ -29,7 +31,7 @@ export function readScopes(stored: readonly string[]): Scope[] {
 export const createKeyBodySchema = z.strictObject({
   name: nameSchema,
   scopes: z
-    .array(z.enum(SCOPES))
+    .array(scopeSchema)
     .max(SCOPES.length)
     .refine((scopes) => new Set(scopes).size === scopes.length, { error: "a scope is named twice" })
     .describe("What it may do over HTTP."),
@@ -41,9 +43,11 @@ export const createKeyBodySchema = z.strictObject({
 });
 export type CreateKeyBody = z.output<typeof createKeyBodySchema>;
 
-export const createdKeySchema = keySchema.extend({
-  key: z.string().describe("The key. Shown this once; the server keeps only its hash."),
-});
+export const createdKeySchema = keySchema
+  .extend({
+    key: z.string().describe("The key. Shown this once; the server keeps only its hash."),
+  })
+  .meta({ id: "CreatedKey", description: "An API key with the key itself." });
 
 export const keyListSchema = z.object({ keys: z.array(keySchema), nextCursor: z.string().nullable() });
 export const keyParamsSchema = z.object({

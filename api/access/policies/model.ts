@@ -37,20 +37,25 @@ export const policySchema = z
           .array(z.string())
           .describe("It counts as long as none of these keys is revoked or expired."),
       })
+      .meta({ id: "RememberedApproval", description: "The approval that made a rule." })
       .nullable()
       .describe("Where an approval was remembered; null: a rule of an administrator."),
     createdAt: z.iso.datetime(),
   })
-  .describe("A rule over tool calls. Rules are asked in order; the first that matches decides.");
+  .meta({
+    id: "Policy",
+    description: "A rule about tool calls. Rules are evaluated in order; the first that matches decides.",
+  });
 export type PolicyRecord = z.infer<typeof policySchema>;
 
-/** A rule as the answer to a change of it. */
-export const changedPolicySchema = policySchema.extend({
-  affected: z.number().int().describe("Installed tools that its patterns match now."),
-  hints: z
-    .array(z.string())
-    .describe("What may be wrong: no tool matches, or an earlier rule is always first."),
-});
+export const changedPolicySchema = policySchema
+  .extend({
+    affected: z.number().int().describe("Installed tools that its patterns match now."),
+    hints: z
+      .array(z.string())
+      .describe("What may be wrong: no tool matches, or an earlier rule is always first."),
+  })
+  .meta({ id: "ChangedPolicy", description: "A rule after a change of it." });
 export type ChangedPolicy = z.infer<typeof changedPolicySchema>;
 
 export const createPolicyBodySchema = z.strictObject({

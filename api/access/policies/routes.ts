@@ -25,15 +25,27 @@ export function registerPolicyRoutes(app: App, policies: Policies, gate: Pick<Ca
     position: z.int(),
     params: policyParamsSchema,
     service: policies,
-    list: { summary: "Policies, in the order in which they are asked", answer: policyListSchema },
+    list: {
+      operationId: "listPolicies",
+      summary: "List rules in order of evaluation",
+      description: "The first rule that matches a call decides; `defaultPolicy` decides when none does.",
+      answer: policyListSchema,
+    },
     create: {
-      summary: "Add a policy after all others",
-      description: "A pattern that no installed tool matches is accepted; `hints` says so.",
+      operationId: "createPolicy",
+      summary: "Add a rule after all others",
+      description: "Patterns that match no installed tool are accepted; `hints` names them.",
       body: createPolicyBodySchema,
       answer: changedPolicySchema,
       errors: ["limit_reached"],
     },
-    remove: { summary: "Delete a policy", done: "Deleted.", errors: [] },
+    remove: {
+      operationId: "deletePolicy",
+      summary: "Delete a rule",
+      description: "Later calls are decided by the next rule that matches, or by the default.",
+      done: "Deleted.",
+      errors: [],
+    },
   });
 
   app.get(
@@ -42,7 +54,10 @@ export function registerPolicyRoutes(app: App, policies: Policies, gate: Pick<Ca
       ...admin,
       schema: {
         tags,
-        summary: "The installed tools that patterns match, and what decides a call of each now",
+        operationId: "previewPolicy",
+        summary: "Preview which tools a rule would match",
+        description:
+          "Returns the installed tools that the patterns match, and what decides a call of each one now.",
         querystring: previewQuerySchema,
         response: { 200: previewSchema, ...errorResponses("invalid_request") },
       },
@@ -63,7 +78,9 @@ export function registerPolicyRoutes(app: App, policies: Policies, gate: Pick<Ca
       ...admin,
       schema: {
         tags,
-        summary: "Put all policies in order",
+        operationId: "orderPolicies",
+        summary: "Reorder all rules",
+        description: "The request has to name every rule exactly once.",
         body: orderBodySchema,
         response: { 200: orderAnswerSchema, ...errorResponses(...BODY_ERRORS, "policy_order_mismatch") },
       },
@@ -81,7 +98,9 @@ export function registerPolicyRoutes(app: App, policies: Policies, gate: Pick<Ca
       ...admin,
       schema: {
         tags,
-        summary: "Change a policy; it keeps its place",
+        operationId: "updatePolicy",
+        summary: "Change a rule",
+        description: "The rule keeps its position.",
         params: policyParamsSchema,
         body: patchPolicyBodySchema,
         response: { 200: changedPolicySchema, ...errorResponses(...BODY_ERRORS, "not_found") },

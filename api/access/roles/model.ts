@@ -21,15 +21,19 @@ export const roleSchema = z
       .describe("Which npm packages its scripts may import: names, or patterns such as `@scope/*`."),
     createdAt: z.iso.datetime(),
   })
-  .describe("A role: which tools a key may see and call, and which packages its scripts may import.");
+  .meta({
+    id: "Role",
+    description: "A role: which tools a key may see and call, and which packages its scripts may import.",
+  });
 export type RoleRecord = z.infer<typeof roleSchema>;
 
 export const hintsSchema = z
   .array(z.string())
   .describe("Patterns that no installed tool matches, and why that may be.");
 
-/** A role as the answer to a change of it. */
-export const changedRoleSchema = roleSchema.extend({ hints: hintsSchema });
+export const changedRoleSchema = roleSchema
+  .extend({ hints: hintsSchema })
+  .meta({ id: "ChangedRole", description: "A role after a change of it." });
 
 const aliasSchema = patternsSchema.optional().describe("Another name of `allow`: give one of the two.");
 const hasOneList = (body: { allow?: unknown; patterns?: unknown }) =>

@@ -44,7 +44,7 @@ export const moduleRecordSchema = z
         "How it is on the other servers of the database, when that differs. Only for a single module.",
       ),
   })
-  .describe("A module.");
+  .meta({ id: "Module", description: "A module." });
 export type ModuleRecord = z.infer<typeof moduleRecordSchema>;
 export type ModuleState = ModuleRecord["state"];
 

@@ -26,50 +26,70 @@ export function registerModuleRoutes(app: App, modules: Modules): void {
     kind: "module",
     params: moduleParamsSchema,
     list: {
-      summary: "Modules, the last registered first",
+      operationId: "listModules",
+      summary: "List modules, newest first",
+      description:
+        "Modules are environments, which run scripts, and adapters, which make services of definitions.",
       filter: moduleFilterSchema,
       answer: moduleListSchema,
       run: (filter: z.output<typeof moduleFilterSchema>, page) => modules.list(filter, page),
     },
-    get: { summary: "One module", answer: moduleRecordSchema, run: (id) => modules.get(id) },
+    get: {
+      operationId: "getModule",
+      summary: "Read a module",
+      description: "Also reports how the module is on other replicas, where that differs.",
+      answer: moduleRecordSchema,
+      run: (id) => modules.get(id),
+    },
     install: {
+      operationId: "installModule",
       summary: "Install a module from a package",
       description:
-        "A `.tar.zst` with `module.json` at its top or in its only folder. Nothing of it runs: the module starts disabled.",
+        "The package is a `.tar.zst` with `module.json` at its top or in its only folder. None of its code runs: the module starts disabled.",
       body: installBodySchema,
       errors: [...downloading, "not_found", "module_taken"],
       run: ({ url }) => modules.install(url),
     },
     installFrom: {
+      operationId: "installModuleFromRegistry",
       summary: "Install a module from a registry",
+      description:
+        "`source` is the URL of a descriptor, `{downloadUrl, hash?, id?}`. It is stored, for updates.",
       body: installFromBodySchema,
       errors: [...downloading, ...asking, "not_found", "module_taken"],
       run: ({ source }) => modules.installFrom(source),
     },
     updated: updatedAnswerSchema,
     replace: {
-      summary: "Replace a module by a package",
+      operationId: "replaceModule",
+      summary: "Replace a module with another package",
       description:
-        "The tools of an adapter's services are regenerated. If the new version does not start, the one before stays and the answer is 502.",
+        "The tools of an adapter's services are regenerated. If the new version does not start, the previous one stays and the response is 502.",
       body: installBodySchema,
       errors: [...downloading, ...replacing],
       run: (id, { url }) => modules.replace(id, url),
     },
     update: {
+      operationId: "updateModule",
       summary: "Update a module from its registry",
+      description:
+        "Reads the descriptor at the module's `source` again, and replaces the module if it names another package.",
       body: noBody,
       errors: [...downloading, ...asking, ...replacing, "no_source"],
       run: (id) => modules.update(id),
     },
     enable: {
+      operationId: "setModuleEnabled",
       summary: "Enable or disable a module",
       description:
-        "Enabling an environment starts it first; only then the one before it takes no more runs and ends after its last one. If it cannot start, the one before it stays and the answer is 502.",
+        "Enabling an environment starts it first; only then the previous one takes no more runs and drains. If it cannot start, the previous one stays and the response is 502.",
       errors: ["not_found", "module_missing", "environments_draining", "module_failed"],
       run: (id, enabled) => modules.setEnabled(id, enabled),
     },
     remove: {
-      summary: "Delete a module; not one that comes with the server",
+      operationId: "deleteModule",
+      summary: "Delete a module",
+      description: "Modules that come with the server can be disabled, but not deleted.",
       errors: ["builtin_module"],
       run: (id) => modules.remove(id),
     },
@@ -81,9 +101,10 @@ export function registerModuleRoutes(app: App, modules: Modules): void {
       onRequest: requireScope("modules:admin"),
       schema: {
         tags: ["modules"],
-        summary: "Read the folder of the modules again",
+        operationId: "reloadModules",
+        summary: "Reload the modules folder",
         description:
-          "New modules appear disabled, gone ones are `missing`, enabled ones whose files have changed are restarted. If one does not start, the version before keeps running.",
+          "New modules appear disabled, removed ones are `missing`, enabled ones whose files changed are restarted. If one does not start, its previous version keeps running.",
         body: noBody,
         response: { 200: reloadAnswerSchema, ...errorResponses(...BODY_ERRORS, "not_found") },
       },

@@ -65,15 +65,17 @@ export const serviceRecordSchema = z
       .describe("What of its definition could not be read and was left out, and why; at most 51 sentences."),
     createdAt: z.iso.datetime(),
   })
-  .describe("A service.");
+  .meta({ id: "Service", description: "A service." });
 export type ServiceRecord = z.infer<typeof serviceRecordSchema>;
 
 export const jsonSchemaSchema = z.record(z.string(), z.unknown());
 
-export const serviceDetailsSchema = serviceRecordSchema.extend({
-  configSchema: jsonSchemaSchema.describe("JSON Schema of the configuration."),
-  secretsSchema: jsonSchemaSchema.describe("JSON Schema of the secrets."),
-});
+export const serviceDetailsSchema = serviceRecordSchema
+  .extend({
+    configSchema: jsonSchemaSchema.describe("JSON Schema of the configuration."),
+    secretsSchema: jsonSchemaSchema.describe("JSON Schema of the secrets."),
+  })
+  .meta({ id: "ServiceDetails", description: "A service with the schemas of its settings." });
 export type ServiceDetailsRecord = z.infer<typeof serviceDetailsSchema>;
 
 export const serviceFilterSchema = z.strictObject({
@@ -139,7 +141,7 @@ export const servicePreviewSchema = z
     secretsSchema: jsonSchemaSchema,
     problems: z.array(z.string()).describe("What could not be read and would be left out, and why."),
   })
-  .describe("What a definition would become.");
+  .meta({ id: "ServicePreview", description: "The tools that a definition would become." });
 export type ServicePreview = z.infer<typeof servicePreviewSchema>;
 
 export const installServiceBodySchema = z.strictObject({

@@ -44,21 +44,26 @@ export function registerServiceRoutes(
     kind: "service",
     params: serviceParamsSchema,
     list: {
-      summary: "Services, the last installed first",
+      operationId: "listServices",
+      summary: "List services, newest first",
+      description: "Lists only services of which the role of this key shows a tool.",
       filter: serviceFilterSchema,
       answer: serviceListSchema,
       run: (filter: z.output<typeof serviceFilterSchema>, page, request) =>
         services.list(filter, page, sightOf(request)),
     },
     get: {
-      summary: "One service, with the schemas of its settings",
+      operationId: "getService",
+      summary: "Read a service",
+      description: "Includes the JSON Schemas of its configuration and its secrets.",
       answer: serviceDetailsSchema,
       run: (id) => services.get(id),
     },
     install: {
+      operationId: "installService",
       summary: "Install a service from a definition",
       description:
-        "The service starts disabled, its tools enabled. Nothing is stored unless the adapter can make tools of the definition.",
+        "The service starts disabled, its tools enabled. Nothing is stored unless the adapter can generate tools from the definition.",
       body: createServiceBodySchema,
       maxBodyBytes: MAX_CONTENT_BODY_BYTES,
       errors: [...reading, ...downloading, "service_taken"],
@@ -68,37 +73,45 @@ export function registerServiceRoutes(
       },
     },
     installFrom: {
+      operationId: "installServiceFromRegistry",
       summary: "Install a service from a registry",
       description:
-        "`source` answers `{downloadUrl, hash?, id?, adapter?}`. What the request says wins; a `hash` must be that of the download.",
+        "`source` is the URL of a descriptor, `{downloadUrl, hash?, id?, adapter?}`. Fields of the request override it; the download must match `hash`.",
       body: installServiceBodySchema,
       errors: [...reading, ...downloading, "service_taken", ...asking],
       run: (body, request) => services.install(body, sightOf(request)),
     },
     updated: updatedAnswerSchema,
     replace: {
-      summary: "Give a service another definition",
+      operationId: "replaceService",
+      summary: "Replace the definition of a service",
       description:
-        "Flags of tools that stay are kept. New tools start enabled, or disabled if the service is enabled. On failure nothing changes.",
+        "Tools that remain keep their flags. New tools start enabled, or disabled if the service is enabled. On failure nothing changes.",
       body: patchServiceBodySchema,
       maxBodyBytes: MAX_CONTENT_BODY_BYTES,
       errors: [...reading, ...downloading, ...handing],
       run: (id, body, request) => services.patch(id, body, carryFor(request)),
     },
     update: {
-      summary: "Take the definition that the registry has now",
+      operationId: "updateService",
+      summary: "Update a service from its registry",
+      description:
+        "Downloads the definition that the service's `source` names now. On failure nothing changes.",
       errors: [...reading, ...downloading, ...asking, "no_source", ...handing],
       run: (id, request) => services.update(id, carryFor(request)),
     },
     enable: {
+      operationId: "setServiceEnabled",
       summary: "Enable or disable a service",
       description:
-        "Enabling needs config and secrets that fit their schemas and an active adapter; if the adapter cannot take the service on, it stays disabled and the answer is 502.",
+        "Enabling needs configuration and secrets that match their schemas, and an active adapter. If the adapter rejects the service, it stays disabled and the response is 502.",
       errors: ["service_stale", "adapter_inactive", ...handing, "secrets_key_missing"],
       run: (id, enabled) => services.setEnabled(id, enabled),
     },
     remove: {
-      summary: "Delete a service with its tools, settings and secrets",
+      operationId: "deleteService",
+      summary: "Delete a service",
+      description: "Deletes its tools, configuration and secrets too.",
       errors: [],
       run: (id) => services.remove(id),
     },
@@ -111,8 +124,9 @@ export function registerServiceRoutes(
       bodyLimit: MAX_CONTENT_BODY_BYTES,
       schema: {
         tags: ["services"],
-        summary: "What a definition would become",
-        description: "Its tools with what they do, before anything is installed. Nothing is stored.",
+        operationId: "previewService",
+        summary: "Preview the tools of a definition",
+        description: "Returns the tools that an installation would create. Nothing is stored.",
         body: previewServiceBodySchema,
         response: {
           200: servicePreviewSchema,
@@ -129,7 +143,9 @@ export function registerServiceRoutes(
       onRequest: requireScope("services:admin"),
       schema: {
         tags: ["services"],
-        summary: "Regenerate the tools from the stored definition",
+        operationId: "syncService",
+        summary: "Regenerate the tools of a service",
+        description: "Generates the tools from the stored definition, with the adapter as it is now.",
         params: serviceParamsSchema,
         response: { 200: updatedAnswerSchema, ...errorResponses(...BODY_ERRORS, ...reading, ...handing) },
       },

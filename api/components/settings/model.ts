@@ -10,22 +10,26 @@ export const settingsHeadersSchema = z.object({
     .describe("`ETag` of the settings the patch was made for; 412 if they have changed."),
 });
 
-export const configAnswerSchema = z.object({
-  config: z.record(z.string(), z.unknown()).describe("What was set; defaults are in the schema."),
-  outdated: z.array(z.string()).describe("JSON pointers of what no longer fits the schema."),
-});
+export const configAnswerSchema = z
+  .object({
+    config: z.record(z.string(), z.unknown()).describe("What was set; defaults are in the schema."),
+    outdated: z.array(z.string()).describe("JSON pointers of what no longer fits the schema."),
+  })
+  .meta({ id: "Configuration", description: "The configuration of a module or service." });
 export type ConfigAnswer = z.infer<typeof configAnswerSchema>;
 
-export const secretsAnswerSchema = z.object({
-  present: z
-    .array(z.string())
-    .describe("JSON pointers of the values that are set. Values are never returned."),
-  outdated: z
-    .array(z.string())
-    .describe(
-      "JSON pointers of what no longer fits the schema; of a service, all of each secret that would be sent to another place than when it was set. The service is not used then: set or remove all of these in one patch.",
-    ),
-});
+export const secretsAnswerSchema = z
+  .object({
+    present: z
+      .array(z.string())
+      .describe("JSON pointers of the values that are set. Values are never returned."),
+    outdated: z
+      .array(z.string())
+      .describe(
+        "JSON pointers of what no longer fits the schema; of a service, all of each secret that would be sent to another place than when it was set. The service is not used then: set or remove all of these in one patch.",
+      ),
+  })
+  .meta({ id: "SecretsState", description: "Which secrets of a module or service are set." });
 export type SecretsAnswer = z.infer<typeof secretsAnswerSchema>;
 
 export const secretsUpdatedSchema = z.object({ updated: z.literal(true) });

@@ -17,7 +17,8 @@ const pointer = z
   })
   .refine((text) => !splitPointer(text).some((segment) => segment in Object.prototype), {
     error: "names that every object has (__proto__, constructor, toString, ...) are not settings",
-  });
+  })
+  .meta({ id: "JsonPointer", description: "A JSON Pointer (RFC 6901)." });
 
 /** The unescaped segments of a JSON Pointer. */
 export function splitPointer(text: string): string[] {
@@ -46,4 +47,4 @@ export const patchBodySchema = z
   .array(patchOperationSchema)
   .min(1)
   .max(MAX_PATCH_OPERATIONS)
-  .describe("JSON Patch (RFC 6902), applied as a whole or not at all.");
+  .meta({ id: "JsonPatch", description: "JSON Patch (RFC 6902), applied as a whole or not at all." });

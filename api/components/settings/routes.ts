@@ -27,7 +27,6 @@ interface Differences {
   readingErrors: readonly ErrorCode[];
   schemaErrors: readonly ErrorCode[];
   patchErrors: readonly ErrorCode[];
-  configSchemaSummary: string;
   patchConfig: string;
   patchSecrets: string;
 }
@@ -38,22 +37,20 @@ const DIFFERENCES: Record<Owner["kind"], Differences> = {
     readingErrors: ["module_failed"],
     schemaErrors: ["module_missing"],
     patchErrors: ["module_missing", "environments_draining", "precondition_failed", "module_failed"],
-    configSchemaSummary: "The JSON Schema of the configuration, with its defaults",
     patchConfig:
-      "The result must fit the schema. An enabled module is restarted with it; if that fails nothing changes and the answer is 502.",
+      "The result must match the schema. An enabled module is restarted with it; if that fails nothing changes and the response is 502.",
     patchSecrets:
-      "As for the configuration, except that values are never returned, that what is required may lack while the module is disabled, and that `test`, `copy` and `move` are refused.",
+      "Works like a change of the configuration, except that values are never returned, required secrets may be missing while the module is disabled, and `test`, `copy` and `move` are refused.",
   },
   service: {
     isConfigOpen: false,
     readingErrors: [],
     schemaErrors: [],
     patchErrors: ["precondition_failed", "service_failed", "secrets_outdated", "secrets_key_missing"],
-    configSchemaSummary: "The JSON Schema of the configuration",
     patchConfig:
-      "The result must fit the schema; what is required may lack while the service is disabled. An enabled service is handed to its adapter again; if that fails nothing changes and the answer is 502, and 409 if its secrets would go to another place than they were set for.",
+      "The result must match the schema; required settings may be missing while the service is disabled. An enabled service is handed to its adapter again: if that fails, nothing changes and the response is 502. It is 409 if the change would send secrets to another origin than they were set for.",
     patchSecrets:
-      "As for the configuration, except that values are never returned and `test`, `copy` and `move` are refused. Each is bound to where the service sends it now: after a change of that set or remove all that are `outdated` in one patch.",
+      "Works like a change of the configuration, except that values are never returned and `test`, `copy` and `move` are refused. Each secret is bound to the origin that the service sends it to now: after that changes, set or remove all `outdated` secrets in one patch.",
   },
 };
 
@@ -68,6 +65,7 @@ export function registerSettingsRoutes(
   const differences = DIFFERENCES[kind];
   const { readingErrors, schemaErrors, patchErrors, patchConfig, patchSecrets } = differences;
   const tags = [`${kind}s`];
+  const owner = kind === "module" ? "Module" : "Service";
   const path = `/${kind}s/:id` as const;
   const admin = { onRequest: requireScope(`${kind}s:admin`) };
   const security = [{ key: [] }];
@@ -82,7 +80,10 @@ export function registerSettingsRoutes(
       onRequest: differences.isConfigOpen ? requireKey() : admin.onRequest,
       schema: {
         ...(differences.isConfigOpen ? openSchema : { tags }),
-        summary: `The configuration of a ${kind}`,
+        operationId: `get${owner}Config`,
+        summary: `Read the configuration of a ${kind}`,
+        description:
+          "Returns what was set; defaults are in the schema. Send the `ETag` as `If-Match` of a change.",
         params,
         response: { 200: configAnswerSchema, ...errors(...readingErrors) },
       },
@@ -100,7 +101,9 @@ export function registerSettingsRoutes(
       onRequest: requireKey(),
       schema: {
         ...openSchema,
-        summary: differences.configSchemaSummary,
+        operationId: `get${owner}ConfigSchema`,
+        summary: `Read the JSON Schema of a ${kind}'s configuration`,
+        description: "Includes the defaults of what is not set.",
         params,
         response: { 200: configSchemaAnswerSchema, ...errors(...schemaErrors) },
       },
@@ -116,7 +119,8 @@ export function registerSettingsRoutes(
       ...admin,
       schema: {
         tags,
-        summary: "Change the configuration by JSON Patch",
+        operationId: `patch${owner}Config`,
+        summary: `Change the configuration of a ${kind} by JSON Patch`,
         description: patchConfig,
         params,
         headers,
@@ -143,7 +147,9 @@ export function registerSettingsRoutes(
       ...admin,
       schema: {
         tags,
-        summary: `Which secrets of a ${kind} are set`,
+        operationId: `get${owner}Secrets`,
+        summary: `List which secrets of a ${kind} are set`,
+        description: "Returns JSON pointers; values are never returned.",
         params,
         response: { 200: secretsAnswerSchema, ...errors(...readingErrors, "secrets_key_missing") },
       },
@@ -161,7 +167,9 @@ export function registerSettingsRoutes(
       onRequest: requireKey(),
       schema: {
         ...openSchema,
-        summary: "The JSON Schema of the secrets",
+        operationId: `get${owner}SecretsSchema`,
+        summary: `Read the JSON Schema of a ${kind}'s secrets`,
+        description: "Says which secrets can be set, and which are required.",
         params,
         response: { 200: secretsSchemaAnswerSchema, ...errors(...schemaErrors) },
       },
@@ -177,7 +185,8 @@ export function registerSettingsRoutes(
       ...admin,
       schema: {
         tags,
-        summary: "Change the secrets by JSON Patch",
+        operationId: `patch${owner}Secrets`,
+        summary: `Change the secrets of a ${kind} by JSON Patch`,
         description: patchSecrets,
         params,
         headers,

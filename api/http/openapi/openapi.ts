@@ -4,15 +4,32 @@ import swaggerUi from "@fastify/swagger-ui";
 import type { FastifyPluginAsync } from "fastify";
 import { jsonSchemaTransform, jsonSchemaTransformObject } from "fastify-type-provider-zod";
 import type { App } from "../app-type.ts";
-
-type Document = ReturnType<typeof jsonSchemaTransformObject>;
+import { shareComponents } from "./share.ts";
 
 const VERSION = "0.1.0";
 const PAGE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self'; " +
   "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** Before any route is registered: collects them. */
+const TAGS = {
+  processes: "Scripts as they were submitted, their runs and results.",
+  files: "Files uploaded as input for runs.",
+  packages: "npm packages that scripts can import.",
+  services: "Installed services, their definitions, settings and secrets.",
+  tools: "Functions of services that scripts call.",
+  approvals: "Calls and questions that wait for an approver.",
+  policies: "Rules that allow a call, ask an approver or block it.",
+  roles: "Which tools and packages a key may use.",
+  keys: "API keys and their scopes.",
+  modules: "Environments, which run scripts, and adapters, which make services.",
+  environment: "The active environment and its isolation.",
+  audit: "The audit trail.",
+  logs: "The server's log.",
+  replicas: "Servers that share the database.",
+  health: "Probes and metrics.",
+};
+
+/** Register before any route: the document lists the routes registered after it. */
 export async function registerOpenApi(app: App): Promise<void> {
   await app.register(swagger, {
     openapi: {
@@ -20,10 +37,12 @@ export async function registerOpenApi(app: App): Promise<void> {
       info: {
         title: "Cyrnel",
         version: VERSION,
-        description: "Runs submitted TypeScript in sandboxes of its own. Errors: docs/errors.md.",
+        description: "Runs submitted TypeScript in sandboxes. Errors: docs/errors.md.",
+        contact: { name: "The operator of this server" },
         license: { name: "Apache-2.0", identifier: "Apache-2.0" },
       },
       servers: [{ url: "http://127.0.0.1:9371" }],
+      tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
       components: {
         securitySchemes: {
           key: { type: "http", scheme: "bearer", description: "An API key. Not needed in anonymous mode." },
@@ -38,7 +57,7 @@ export async function registerOpenApi(app: App): Promise<void> {
         : { security: [{ key: [] }], "x-scope": config?.scope };
       return nameRest({ url: transformed.url, schema: { ...transformed.schema, ...access } });
     },
-    transformObject: (input) => sortUsedSchemas(jsonSchemaTransformObject(input)),
+    transformObject: (input) => shareComponents(jsonSchemaTransformObject(input)),
   });
 }
 
@@ -97,21 +116,3 @@ const documentationPage: FastifyPluginAsync = async (scope) => {
     staticCSP: PAGE_POLICY,
   });
 };
-
-/**
- * The schema library lists every named schema twice, as input and as output, in the order in which modules were loaded:
- * only those in use stay, by name.
- */
-function sortUsedSchemas(document: Document): Document {
-  const schemas = ("components" in document && document.components?.schemas) || {};
-  for (let dropped = true; dropped; ) {
-    const text = JSON.stringify(document);
-    const unused = Object.keys(schemas).filter((name) => !text.includes(`"#/components/schemas/${name}"`));
-    for (const name of unused) delete schemas[name];
-    dropped = unused.length > 0;
-  }
-  if (!("components" in document) || document.components === undefined) return document;
-  const sorted = Object.entries(schemas).sort(([one], [other]) => (one < other ? -1 : 1));
-  document.components.schemas = Object.fromEntries(sorted);
-  return document;
-}

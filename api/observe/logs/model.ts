@@ -19,7 +19,7 @@ export const logRecordSchema = z
     toolId: z.string().nullable(),
     fields: z.record(z.string(), z.unknown()).describe("Everything else in the record."),
   })
-  .describe("One record of the server's log, redacted.");
+  .meta({ id: "LogRecord", description: "One record of the server's log, redacted." });
 export type LogAnswer = z.infer<typeof logRecordSchema>;
 
 const text = z.string().min(1).max(200);

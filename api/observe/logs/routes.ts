@@ -20,9 +20,10 @@ export function registerLogRoutes(app: App, logs: Logs): void {
       ...read,
       schema: {
         tags,
-        summary: "The last records of the server's log, newest first",
+        operationId: "listLogs",
+        summary: "List recent log records, newest first",
         description:
-          "What this server has in memory, of itself alone: some thousand records, gone when it stops. The whole log is on its standard output.",
+          "Returns what this replica holds in memory: some thousand records, lost when it stops. The whole log is on its standard output.",
         querystring: logQuerySchema,
         response: { 200: logListSchema, ...errorResponses("invalid_request", "invalid_cursor") },
       },
@@ -37,9 +38,10 @@ export function registerLogRoutes(app: App, logs: Logs): void {
       exposeHeadRoute: false,
       schema: {
         tags,
-        summary: "Server-sent events of the server's log from now on",
+        operationId: "streamLogs",
+        summary: "Stream log records",
         description:
-          "Events: `log` with a record; `reset` when some were missed. `Last-Event-ID` resumes: any `id` of a record will do.",
+          "Server-sent events: `log` with a record; `reset` when some were missed. `Last-Event-ID` resumes after the record with that `id`.",
         querystring: logFilterSchema,
         headers: z.looseObject({ "last-event-id": z.string().optional() }),
         response: {

@@ -149,6 +149,8 @@ export type ListQuery = z.output<typeof listQuerySchema>;
 const byteCount = z.int().nonnegative();
 const timestamp = z.string().nullable().describe("ISO 8601, UTC.");
 
+const reasonSchema = z.enum(REASONS).meta({ id: "EndReason", description: "Why a run ended." });
+
 const errorDetailResponseSchema = z
   .object({
     name: z.string(),
@@ -161,17 +163,19 @@ const errorDetailResponseSchema = z
       .optional()
       .describe("The source file these are in; absent for the submitted script itself."),
   })
-  .describe("Why the run ended without success.");
+  .meta({ id: "ScriptError", description: "Why the run ended without success." });
 export type ProcessErrorDetail = z.output<typeof errorDetailResponseSchema>;
 
-const usageResponseSchema = z.object({
-  queuedMs: z.number(),
-  startMs: z.number(),
-  wallMs: z.number(),
-  cpuMs: z.number(),
-  peakMemoryBytes: z.number(),
-  toolCalls: z.int(),
-});
+const usageResponseSchema = z
+  .object({
+    queuedMs: z.number(),
+    startMs: z.number(),
+    wallMs: z.number(),
+    cpuMs: z.number(),
+    peakMemoryBytes: z.number(),
+    toolCalls: z.int(),
+  })
+  .meta({ id: "RunUsage", description: "What the run used." });
 
 export const processSummarySchema = z
   .object({
@@ -190,7 +194,7 @@ export const processSummarySchema = z
       .optional()
       .describe("Where it is in the queue, as things are now. Only while it is queued."),
     exitState: z.enum(EXIT_STATES).nullable(),
-    reason: z.enum(REASONS).nullable().describe("Which way of ending it was."),
+    reason: reasonSchema.nullable().describe("Which way of ending it was."),
     error: z.string().nullable(),
     errorDetail: errorDetailResponseSchema.nullable(),
     options: z
@@ -199,11 +203,13 @@ export const processSummarySchema = z
         memoryMb: positiveInteger.nullable(),
         cpuMs: positiveInteger.nullable(),
       })
-      .describe("The limits in force."),
+      .meta({ id: "RunLimits", description: "The limits in force." }),
     output: z.record(z.string(), z.unknown()).describe("What the script emitted, merged."),
     result: z.unknown().describe("What the script returned, or null."),
     warnings: z
-      .array(runWarningSchema)
+      .array(
+        runWarningSchema.meta({ id: "RunWarning", description: "A warning about a run that did not fail." }),
+      )
       .describe(
         "What a reader of the run should know that did not fail it. At most 50; a last entry counts the rest.",
       ),
@@ -294,7 +300,7 @@ export const callTrailSchema = z.object({ calls: z.array(toolCallSchema) });
 const endingSchema = z.object({
   state: z.enum(PROCESS_STATES),
   exitState: z.enum(EXIT_STATES).nullable(),
-  reason: z.enum(REASONS).nullable(),
+  reason: reasonSchema.nullable(),
   error: z.string().nullable(),
 });
 

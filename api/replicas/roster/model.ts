@@ -26,7 +26,7 @@ export const replicaSchema = z
       .datetime()
       .describe("Its last sign of life, every 5 s. By the clock of the database, as `startedAt`."),
   })
-  .describe("A server on the same database.");
+  .meta({ id: "Replica", description: "A server on the same database." });
 export type ReplicaRecord = z.infer<typeof replicaSchema>;
 
 export const replicaListSchema = z.object({

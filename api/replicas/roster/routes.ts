@@ -15,9 +15,9 @@ export function registerRosterRoutes(app: App, roster: Roster): void {
       onRequest: requireScope("logs:read"),
       schema: {
         tags: ["replicas"],
-        summary: "The servers on the same database, the one started last first",
-        description:
-          "Lost ones are shown for an hour; one that has stopped as it was told to, or is seen to be gone, no more.",
+        operationId: "listReplicas",
+        summary: "List replicas, newest first",
+        description: "Lost replicas are listed for an hour; those that stopped cleanly are not listed.",
         querystring: pageQuerySchema,
         response: { 200: replicaListSchema, ...errorResponses("invalid_request", "invalid_cursor") },
       },
