@@ -1,6 +1,6 @@
 /**
- * Checks parameters whose integers may be bigints, or strings of digits where the schema says `integer`: a validator knows
- * numbers only, so it is shown the nearest ones.
+ * Validates parameters whose integers may be bigints, or strings of digits where the schema says `integer`. Ajv knows
+ * numbers only, so it sees the nearest number in their place.
  */
 import type { ErrorObject, ValidateFunction } from "ajv";
 import { isDigits } from "#sdk";
@@ -11,14 +11,14 @@ interface Place {
   integer: bigint;
 }
 
-/** Afterwards large integers are bigints and others numbers, strings of digits among them if `takesDigits`. */
+/** On success, replaces large integers by bigints; with `takesDigits`, strings of digits become integers too. */
 export function fitsWithIntegers(
   validate: ValidateFunction,
   takesDigits: boolean,
   parameters: Record<string, unknown>,
 ): boolean {
   const places: Place[] = [];
-  // A person's answer may be anything.
+  // The answer to `cyrnel.ask` may be any JSON value.
   if (typeof parameters === "object" && parameters !== null) takeBigInts(parameters, places);
   const fits =
     validate(parameters) ||
@@ -40,7 +40,7 @@ function takeBigInts(node: object, places: Place[]): void {
   }
 }
 
-/** Returns whether there were any. */
+/** Returns whether it replaced any string. */
 function takeDigits(
   root: object,
   errors: readonly ErrorObject[] | null | undefined,

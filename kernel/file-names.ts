@@ -1,10 +1,10 @@
-/** Names of the files of a workspace: what a name may be, and the media type it says. A name is a label, never a path. */
+/** Names of workspace files: which are valid, and which media type they imply. A name is a label, never a path. */
 
 export const MAX_FILE_NAME_BYTES = 255;
-/** By this name an error is known that says a script wrote more than a run may: it ends the run as `output_limit`. */
+/** Name of the error that ends a run as `output_limit`: the script wrote more than it may. */
 export const WORKSPACE_LIMIT_ERROR = "WorkspaceLimitError";
 
-/** Null: a name that files may have. Else what is wrong with it, completing "The file name …". */
+/** Returns why a name is invalid, completing "The file name …", or null. */
 export function checkFileName(name: string): string | null {
   if (name === "") return "is empty";
   if (!name.isWellFormed()) return "is no well-formed Unicode";
@@ -19,14 +19,14 @@ export function checkFileName(name: string): string | null {
   return null;
 }
 
-/** Which folders there are, by the names of the files that are in them. */
+/** Folders implied by file names. */
 export interface Folders {
   add(file: string): void;
   delete(file: string): void;
   has(folder: string): boolean;
-  /** A file that was put into this folder. */
+  /** Returns a file inside `folder`, if there is one. */
   findBelow(folder: string): string | undefined;
-  /** The folder of `file` that is a file. */
+  /** Returns the parent folder of `file` that exists as a file, if there is one. */
   findFileAbove(file: string, files: { has(name: string): boolean }): string | undefined;
 }
 
@@ -59,18 +59,18 @@ function foldersOf(file: string): string[] {
   return folders;
 }
 
-/** Of UTF-8. Counted here: where scripts run there is no Buffer. */
+/** Counts UTF-8 bytes. The realm has no Buffer. */
 function countBytes(text: string): number {
   let bytes = 0;
   for (let index = 0; index < text.length && bytes <= MAX_FILE_NAME_BYTES; index++) {
     const unit = text.charCodeAt(index);
-    // Half of a surrogate pair is half of four bytes.
+    // Each half of a surrogate pair counts two of its four bytes.
     bytes += unit < 0x80 ? 1 : unit < 0x800 || (unit & 0xf800) === 0xd800 ? 2 : 3;
   }
   return bytes;
 }
 
-/** C0, DEL, C1, the separators of lines and paragraphs, and what turns the direction of text. */
+/** C0, DEL, C1, line and paragraph separators, and characters that change text direction. */
 const CONTROL = /[\p{Cc}\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
 
 const TYPES: Record<string, string> = {
@@ -115,7 +115,10 @@ export function isTextType(contentType: string): boolean {
   return TEXT_TYPE.test(contentType);
 }
 
-/** The media type that a name's extension says, without parameters; `application/octet-stream` where it says none. */
+/**
+ * Returns the media type for a file name's extension, without parameters; `application/octet-stream` for unknown
+ * ones.
+ */
 export function contentTypeOf(name: string): string {
   const extension = /\.([a-z0-9]+)$/i.exec(name)?.[1]?.toLowerCase() ?? "";
   return Object.hasOwn(TYPES, extension) ? (TYPES[extension] as string) : "application/octet-stream";

@@ -1,19 +1,18 @@
-/** What can be given to a run as its input: the bounds, the same on a server and without one. */
+/** Limits and parsing of a run's `input`, shared by server and local runs. */
 import { Buffer } from "node:buffer";
 import type { InvokeInput } from "#sdk";
-// Not all of the SDK: the command loads this with every script.
+// Imported directly: the command loads this file for every script, and the whole SDK brings zod.
 import { isRawInteger, mayHoldLargeInteger, parseExactJson } from "../sdk/exact-json.ts";
 import { measureDepth } from "./json-depth.ts";
 import { settleIntegers } from "./tool-docs/large-integers.ts";
 
-/** As inputs are read, wherever they are given. */
 export { isRawInteger, parseExactJson };
 
-/** Of JSON text, in UTF-8. */
+/** UTF-8 bytes of JSON text. */
 export const MAX_INPUT_BYTES = 1024 * 1024;
 export const MAX_INPUT_DEPTH = 64;
 
-/** The JSON text of an input, or why it cannot be one: the rest of a sentence that begins with its name. Never throws. */
+/** Returns the JSON text of an input, or a problem that completes "`input` …". Never throws. */
 export function writeInput(input: unknown): { text: string } | { problem: string } {
   let text: string | undefined;
   try {
@@ -32,7 +31,10 @@ export function writeInput(input: unknown): { text: string } | { problem: string
   return { text };
 }
 
-/** What a script is given of the JSON text of its input: large integers are exact where the schema, JSON text too, says `integer`. */
+/**
+ * Parses an input. Large integers become bigints where its JSON Schema says `integer`; others are rounded with a
+ * warning.
+ */
 export function readInput(
   text: string,
   schema: string | null,

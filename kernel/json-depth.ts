@@ -5,14 +5,17 @@ const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
-/** Measures how deep JSON text nests, from its bytes. Brackets in strings do not count. Stops as soon as the depth exceeds `limit`. */
+/**
+ * Measures how deep JSON text nests, from its bytes. Brackets in strings do not count. Stops once the depth exceeds
+ * `limit`.
+ */
 export function measureDepth(json: Uint8Array, limit: number): number {
   let depth = 0;
   let deepest = 0;
   for (let i = 0; i < json.length; i++) {
     const byte = json[i];
     if (byte === QUOTE) {
-      // To the quote that ends the string, or the end of the text.
+      // Skips to the closing quote.
       for (i++; i < json.length && json[i] !== QUOTE; i++) if (json[i] === BACKSLASH) i++;
     } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
       if (++depth > deepest) deepest = depth;

@@ -1,19 +1,20 @@
 /**
- * Patterns of foreign schemas, matched in time proportional to the text (RE2). A pattern that cannot be matched so
- * (look-around, back references) is not checked where a service checks its own parameters again; elsewhere it is refused.
+ * Matches patterns of foreign schemas in linear time (RE2). RE2 lacks look-around and back references: such a pattern
+ * is
+ * skipped where the service validates its own parameters again, and refused elsewhere.
  */
 import { RE2JS } from "re2js";
 
-/** The part of RegExp the validator uses. */
+/** Subset of RegExp that Ajv uses. */
 export interface Pattern {
   test(text: string): boolean;
-  /** Tells patterns apart. */
+  /** Ajv caches patterns by this text. */
   toString(): string;
 }
 
 const MAX_PATTERN_CHARACTERS = 2000;
 
-/** Never throws: a pattern that cannot be matched so matches every text. */
+/** Never throws: an unsupported pattern matches every text. */
 export function compilePattern(source: string): Pattern {
   try {
     return requirePattern(source);
@@ -22,7 +23,7 @@ export function compilePattern(source: string): Pattern {
   }
 }
 
-/** @throws Error for a pattern that cannot be matched so. */
+/** @throws Error if RE2 does not support the pattern. */
 export function requirePattern(source: string): Pattern {
   if (source.length > MAX_PATTERN_CHARACTERS) {
     throw new Error(

@@ -1,6 +1,7 @@
 /**
- * Compiles the check of one tool's parameters, and says what is wrong with them in words. Runs in the server, in its thread for
- * checks, and in the local runtime.
+ * Compiles validators of tool parameters and describes their errors in words. Runs in the server's validation thread
+ * and in
+ * the local runtime.
  */
 import type { ErrorObject } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
@@ -12,33 +13,35 @@ import { compilePattern, requirePattern } from "./linear-pattern.ts";
 const MAX_ISSUES = 10;
 const MAX_NAMES = 30;
 const MAX_VALUES_CHARACTERS = 300;
-/** The sentence of an error names these; its `issues` are all. */
+/** Errors in the message; `issues` holds all of them. */
 const MAX_LISTED_ISSUES = 5;
 
 export interface ParameterIssue {
-  /** `parameters.body.title`. */
+  /** For example `parameters.body.title`. */
   path: string;
   message: string;
 }
 
 /**
- * Parameters of a call may have a string of digits where an integer is expected: it becomes one. An answer of a person may not.
- * In both a bigint is an integer. A strict check fills in nothing, and needs a schema of which it can check every part.
+ * `parameters` turns strings of digits into integers where the schema says `integer`; `answer` does not. Both take
+ * bigints for
+ * integers. `strict` fills in no defaults and requires a schema that Ajv can check completely.
  */
 export type CheckKind = "parameters" | "answer" | "strict";
 
 export interface ParameterCheck {
-  /** Fills in defaults in place; returns whether the parameters fit. */
+  /** Fills in defaults in place; returns whether the parameters are valid. */
   fits(parameters: Record<string, unknown>): boolean;
-  /** The same of parameters without bigints where no string of digits is an integer: faster, and most fit. */
+  /** Faster check without bigints and strings of digits, which most parameters pass. */
   fitsPlainly(parameters: Record<string, unknown>): boolean;
-  /** What did not fit in the last check. */
+  /** Issues of the last check. */
   listIssues(): ParameterIssue[];
 }
 
 /**
- * `schema` is trusted, or bounded as `readSchema` does it. Throws for one that the validator cannot compile, and in a strict
- * check also for a pattern that it cannot check.
+ * Expects a schema that is trusted or was bounded by `readSchema`. Throws if Ajv cannot compile it, or, in a strict
+ * check, if
+ * RE2 lacks one of its patterns.
  */
 export function compileCheck(schema: JSONSchema, kind: CheckKind = "parameters"): ParameterCheck {
   const isStrict = kind === "strict";
@@ -49,23 +52,23 @@ export function compileCheck(schema: JSONSchema, kind: CheckKind = "parameters")
     allErrors: true,
     verbose: true,
     useDefaults: !isStrict,
-    // A name such as `constructor` is what data says, not what every object has.
+    // Otherwise every object would have a property such as `constructor`.
     ownProperties: true,
     logger: false,
-    // Longer chains of references to references are called, not written out into each other.
+    // Longer reference chains compile to calls, because inlining multiplies.
     inlineRefs: 20,
-    // An infinity is what JSON makes of 1e400, and it would be sent as null.
+    // JSON parses 1e400 as Infinity, which would be sent as null.
     strictNumbers: true,
     code: { regExp: Object.assign(regExp, { code: regExp.name }) as never },
   });
-  // Its types describe a CommonJS module; Node hands over the function itself.
+  // ajv-formats types its CommonJS exports; Node imports the function itself.
   (ajvFormats as unknown as (instance: unknown, options: unknown) => void)(ajv, { mode: "fast" });
   const validate = ajv.compile(schema);
   const fits = isStrict ? validate : fitsWithIntegers.bind(null, validate, kind === "parameters");
   return { fits, fitsPlainly: validate, listIssues: () => describeIssues(validate.errors ?? []) };
 }
 
-/** One sentence about parameters of the tool `path`. */
+/** Returns one sentence about invalid parameters of the tool `path`. */
 export function describeMisfit(path: string, issues: readonly ParameterIssue[]): string {
   const listed = issues.slice(0, MAX_LISTED_ISSUES).map((issue) => `${issue.path} ${issue.message}`);
   const more = issues.length > listed.length ? ` (and ${issues.length - listed.length} more)` : "";

@@ -1,12 +1,13 @@
 /**
- * Patterns over tool paths, `service.tool` or `service.group.tool`: `*` is one segment, `**` any number of them, one `*`
- * inside a segment any characters. The first segment is the service, the others are the id of the tool.
+ * Patterns over tool paths such as `service.tool` or `service.group.tool`: `*` matches one segment, `**` any number
+ * of them, and
+ * one `*` inside a segment any characters. The first segment names the service, the others the tool's id.
  */
 
 export const MAX_PATTERN_CHARACTERS = 400;
 const MAX_PATTERN_SEGMENTS = 16;
 
-/** A test of one segment; linear in its length. */
+/** Test of one segment; linear in its length. */
 export type SegmentTest =
   | { kind: "any" }
   | { kind: "literal"; text: string }
@@ -15,14 +16,14 @@ export type SegmentTest =
 const ANY = { kind: "any" } as const;
 const DEEP = "**";
 
-/** A test of the id of a tool, of one segment or several. */
+/** Test of a tool's id, of one segment or several. */
 export type ToolTest =
   | { kind: "any" }
-  /** With `below` also ids that begin with these segments. */
+  /** With `below`, ids that start with these segments match too. */
   | { kind: "literal"; text: string; below: boolean }
   | { kind: "segments"; tests: readonly (SegmentTest | typeof DEEP)[] };
 
-/** What service and tool have to be. */
+/** Tests of service and tool, both of which must match. */
 export interface PathTest {
   service: SegmentTest;
   tool: ToolTest;
@@ -43,7 +44,7 @@ export function testSegment(test: SegmentTest, text: string): boolean {
   }
 }
 
-/** What is wrong with a pattern, as a sentence; null when nothing is. */
+/** Returns why a pattern is invalid, as a sentence, or null. */
 export function findPatternProblem(pattern: string): string | null {
   if (pattern === "") return "expected a pattern such as service.tool, service.* or **";
   if (pattern.length > MAX_PATTERN_CHARACTERS) return `expected at most ${MAX_PATTERN_CHARACTERS} characters`;
@@ -65,8 +66,9 @@ function findSegmentProblem(segment: string): string | null {
 }
 
 /**
- * A pattern that `findPatternProblem` has no problem with. No test at all: it matches no tool. With `below` it also matches
- * what lies below a tool it matches: a longer path must not evade a pattern that forbids.
+ * Compiles a valid pattern; an empty list matches no tool. With `below` it also matches tools below those it names: a
+ * longer path
+ * must not evade a pattern that forbids.
  */
 export function compilePathPattern(pattern: string, below = false): PathTest[] {
   const [first = "", ...rest] = pattern
@@ -74,14 +76,14 @@ export function compilePathPattern(pattern: string, below = false): PathTest[] {
     .filter((one, at, all) => one !== DEEP || all[at - 1] !== DEEP);
   if (rest.length === 0) return first === DEEP ? [{ service: ANY, tool: ANY }] : [];
   if (first !== DEEP) return [{ service: compileSegment(first), tool: compileTool(rest, below) }];
-  // Either the service is one of the segments that `**` stands for, or it stands for none.
+  // Either the service is one of the segments that `**` matches, or `**` matches none.
   return [
     { service: ANY, tool: compileTool([DEEP, ...rest], below) },
     ...compilePathPattern(rest.join("."), below),
   ];
 }
 
-/** A pattern over the id of a tool alone: `*` by itself is any id, else as in `compilePathPattern`. */
+/** Compiles a pattern over a tool's id alone: `*` matches any id, otherwise as `compilePathPattern`. */
 export function compileToolPattern(pattern: string, below = false): ToolTest {
   return pattern === "*" ? ANY : compileTool(pattern.split("."), below);
 }
@@ -106,7 +108,7 @@ export function testTool(test: ToolTest, toolId: string): boolean {
   }
 }
 
-/** Takes at most as many steps as the product of the two lengths: only the last `**` is ever gone back to. */
+/** Backtracks only to the last `**`, so it takes at most the product of the two lengths. */
 function testSegments(tests: readonly (SegmentTest | typeof DEEP)[], segments: readonly string[]): boolean {
   let at = 0;
   let deepAt = -1;
@@ -130,7 +132,7 @@ function testSegments(tests: readonly (SegmentTest | typeof DEEP)[], segments: r
   return at === tests.length;
 }
 
-/** One segment: a name, `*`, `**`, or a name with one `*` in it. */
+/** Compiles one segment: a name, `*`, `**`, or a name with one `*` in it. */
 export function compileSegment(segment: string): SegmentTest {
   if (segment === "*" || segment === DEEP) return ANY;
   const star = segment.indexOf("*");
@@ -143,20 +145,20 @@ export interface ToolEntry<T> {
   value: T;
 }
 export interface PlacedEntry<T> {
-  /** The place of the entry in the list the index was made of. */
+  /** Index in the list from which the tool index was created. */
   place: number;
   tool: ToolTest;
   value: T;
 }
-/** What is said about the tools of one service, each list in the order of the entries. */
+/** Entries about one service's tools, each list in the original order. */
 export interface ServiceEntries<T> {
-  /** By the id they name. */
+  /** Keyed by the id they name. */
   named: ReadonlyMap<string, readonly PlacedEntry<T>[]>;
-  /** Those with a wildcard. */
+  /** Entries with a wildcard. */
   general: readonly PlacedEntry<T>[];
 }
 
-/** The entries that name the id, or one that it lies below: each list in order, and each entry still to be tested. */
+/** Returns the entries that may match the id, in order; the caller still tests each. */
 export function listNamed<T>(
   { named }: ServiceEntries<T>,
   toolId: string,
@@ -168,10 +170,10 @@ export function listNamed<T>(
   return [...found, named.get(toolId) ?? []];
 }
 
-/** Services whose entries are kept sorted. Ids may come from a hostile script, so their number is bounded. */
+/** Services whose entries stay sorted in memory. Hostile scripts choose ids, so their number is bounded. */
 const MAX_INDEXED_SERVICES = 1000;
 
-/** Entries by service, sorted at the first question about a service. */
+/** Groups entries by service, sorted on first use. */
 export function createToolIndex<T>(
   entries: readonly ToolEntry<T>[],
 ): (serviceId: string) => ServiceEntries<T> {
@@ -202,7 +204,7 @@ function sortEntries<T>(entries: readonly ToolEntry<T>[], serviceId: string): Se
   return { named, general };
 }
 
-/** A path as people read it. A request of `fetch` that no rule allows has no tool: an empty id. */
+/** Returns a path for display. A `fetch` request that no rule allows has an empty tool id. */
 export function pathOf({ serviceId, toolId }: { serviceId: string; toolId: string }): string {
   return toolId === "" ? serviceId : `${serviceId}.${toolId}`;
 }

@@ -1,6 +1,6 @@
 /**
- * Roles compiled: whether a role may see a tool. Deny wins, and covers what lies below what it names; an empty allow list
- * allows nothing.
+ * Compiles roles into visibility tests. Deny wins, also for tools below the ones it names; an empty allow list allows
+ * nothing.
  */
 import { compilePathPattern, createToolIndex, listNamed, testTool } from "./tool-patterns.ts";
 
@@ -8,14 +8,13 @@ export interface Visibility {
   sees(serviceId: string, toolId: string): boolean;
 }
 
-/** Patterns that `findPatternProblem` has no problem with. */
+/** Expects valid patterns (`findPatternProblem`). */
 export function compileRole(role: { allow: readonly string[]; deny: readonly string[] }): Visibility {
   const isAllowed = compilePatterns(role.allow, false);
   const isDenied = compilePatterns(role.deny, true);
   return { sees: (serviceId, toolId) => !isDenied(serviceId, toolId) && isAllowed(serviceId, toolId) };
 }
 
-/** Whether any of the patterns matches a tool. */
 function compilePatterns(
   patterns: readonly string[],
   below: boolean,

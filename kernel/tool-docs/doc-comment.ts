@@ -1,9 +1,9 @@
-/** What a schema says in words, as text that is safe inside a block comment. */
+/** Writes a schema's texts so that they are safe inside a block comment. */
 import { own } from "./pointer.ts";
 
 const COMMENT_LIMITS = { maxDescriptionChars: 800, maxValueChars: 400, maxDefaultKeys: 20 } as const;
 
-/** The text of a doc comment: the description and, as tags, what TypeScript cannot express. */
+/** Returns the doc comment of a schema: its description and, as tags, constraints that TypeScript cannot express. */
 export function describeSchema(source: Record<string, unknown>): string {
   const description = own(source, "description") ?? own(source, "title");
   const lines = typeof description === "string" ? [commentText(description)] : [];
@@ -50,7 +50,7 @@ function boundedJson(value: unknown): string | undefined {
   }
 }
 
-/** Text that cannot end a block comment, and has no control or line-separator characters but the newline. */
+/** Removes comment ends, control characters and line separators other than the newline. */
 export function commentText(text: string, maxChars: number = COMMENT_LIMITS.maxDescriptionChars): string {
   const bounded = text.length > maxChars ? `${text.slice(0, maxChars).trimEnd()}...` : text;
   return bounded
@@ -62,7 +62,6 @@ export function commentText(text: string, maxChars: number = COMMENT_LIMITS.maxD
     .trim();
 }
 
-/** Two texts under each other; the first may be absent. */
 export function joinTexts(first: string | undefined, second: string): string {
   return first === undefined || first === "" ? second : `${first}\n${second}`;
 }

@@ -1,6 +1,7 @@
 /**
- * One value that fits a schema, for the example call of a tool: what the schema itself offers (examples, default,
- * const, enum) first, else the smallest value of its type. Bounded; references stay inside the document.
+ * Builds one value that fits a schema, for the example call of a tool. It prefers the schema's own examples, default,
+ * const
+ * and enum, then the smallest value of its type. Bounded; follows references inside the document only.
  */
 import { isRecord, own, resolvePointer } from "./pointer.ts";
 
@@ -18,7 +19,7 @@ interface Walk {
   nodes: number;
 }
 
-/** An object of parameters for a tool whose `inputSchema` is `schema`. Never throws. */
+/** Returns parameters for a tool with this `inputSchema`. Never throws. */
 export function buildExampleParameters(schema: unknown): Record<string, unknown> {
   const value = buildValue({ root: schema, nodes: 0 }, schema, 0, "value");
   return isRecord(value) ? value : {};
@@ -67,7 +68,7 @@ function buildTyped(walk: Walk, source: Record<string, unknown>, depth: number, 
   }
 }
 
-/** A value the author of the schema wrote down; small ones only, without `__proto__`. */
+/** Returns a small value that the schema's author wrote down, without `__proto__`. */
 function readGivenValue(source: Record<string, unknown>): unknown {
   const examples = own(source, "examples");
   const values = own(source, "enum");
@@ -127,7 +128,7 @@ function pickType(source: Record<string, unknown>): unknown {
   return undefined;
 }
 
-/** Required properties, and a few optional ones for which the schema offers a value. */
+/** Builds required properties, and the few optional ones for which the schema offers a value. */
 function buildObject(walk: Walk, source: Record<string, unknown>, depth: number): Record<string, unknown> {
   const properties = own(source, "properties");
   const required = own(source, "required");
@@ -212,7 +213,7 @@ function readNumber(source: Record<string, unknown>, keyword: string): number | 
   return typeof value === "number" && Number.isFinite(value) ? value : undefined;
 }
 
-/** The value as a TypeScript literal, indented by two, with bare keys where they are identifiers. */
+/** Prints the value as a TypeScript literal, indented by two, with bare keys where they are identifiers. */
 export function printLiteral(value: unknown): string {
   const json = JSON.stringify(value, null, 2) ?? "undefined";
   return json.replaceAll(/^(\s*)"([A-Za-z_$][\w$]*)": /gm, "$1$2: ");

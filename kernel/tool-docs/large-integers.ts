@@ -1,15 +1,21 @@
-/** Large integers in what a script is given: exact where a schema says `integer`, else the nearest number, and a warning. */
+/**
+ * Settles large integers that scripts receive: a bigint where the schema says `integer`, else the nearest number and
+ * a warning.
+ */
 import type { InvokeInput, JSONSchema } from "#sdk";
 import { isRawInteger } from "../../sdk/exact-json.ts";
 import { isRecord, own, resolvePointer } from "./pointer.ts";
 
-/** Schemas that are looked at for one value: references and alternatives multiply. */
+/** Schemas consulted for one value: references and alternatives multiply. */
 const MAX_SCHEMAS = 100;
-/** Schemas that are looked at for all of it, as schema and data may be hostile. After that every large integer is rounded. */
+/**
+ * Schemas consulted for a whole document, since schema and data may be hostile. Beyond it, large integers are
+ * rounded.
+ */
 const MAX_STEPS = 500_000;
 const INTEGER_FORMATS = new Set<unknown>(["int64", "uint64"]);
 
-/** `name`: what the data is, as the first word of its paths. `schema` null: there is none. */
+/** `name` is the first word of the paths in warnings. A null schema matches nothing. */
 export function settleIntegers(
   data: unknown,
   schema: JSONSchema | null,
@@ -61,7 +67,7 @@ function isInteger(schema: Record<string, unknown>): boolean {
   return [own(schema, "type")].flat().includes("integer") || INTEGER_FORMATS.has(own(schema, "format"));
 }
 
-/** The schemas themselves, with those that they refer to or are made of. */
+/** Returns the schemas together with those they refer to or combine. */
 function expand(schemas: readonly unknown[], root: JSONSchema): Record<string, unknown>[] {
   const all = new Set<unknown>(schemas);
   for (const schema of all) {

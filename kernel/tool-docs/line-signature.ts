@@ -1,4 +1,4 @@
-/** The type of a tool on one line, for lists: what it takes, required parameters first, and roughly what it answers. Pure. */
+/** Writes a tool's type on one line, for lists: required parameters first, then roughly its result. */
 import { IDENTIFIER_PATTERN } from "#sdk";
 import { isRecord, own, resolvePointer } from "./pointer.ts";
 
@@ -11,11 +11,14 @@ const MAX_VALUE_CHARACTERS = 40;
 interface Place {
   root: unknown;
   depth: number;
-  /** Characters there are left for it. */
+  /** Characters left. */
   budget: number;
 }
 
-/** `(params: { owner: string; page?: number }) => Promise<object>`. What does not fit is counted in a comment. */
+/**
+ * Returns for example `(params: { owner: string; page?: number }) => Promise<object>`. A comment counts omitted
+ * members.
+ */
 export function writeLineSignature(inputSchema: unknown, outputSchema: unknown): string {
   const input = print(inputSchema, { root: inputSchema, depth: 0, budget: MAX_PARAMETER_CHARACTERS });
   const output = print(outputSchema, { root: outputSchema, depth: 0, budget: MAX_RESULT_CHARACTERS });
@@ -85,7 +88,7 @@ function printObject(schema: Record<string, unknown>, place: Place): string {
   return `{ ${shown.join("; ")}${rest > 0 ? `; /* ${rest} more */` : ""} }`;
 }
 
-/** A union; what does not fit is left to the type that all values have. */
+/** Writes a union; beyond the budget it becomes the members' common type. */
 function join(members: readonly string[], budget: number): string {
   const distinct = [...new Set(members)];
   const shown = distinct.slice(0, MAX_UNION);
@@ -103,7 +106,7 @@ function printValue(value: unknown): string {
   return value === null || typeof value !== "object" ? String(value) : "unknown";
 }
 
-/** On one line, and not the end of a comment. */
+/** Prints text on one line that cannot end a comment. */
 function printText(text: string): string {
   return JSON.stringify(text)
     .replaceAll(/[\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g, "")

@@ -1,11 +1,11 @@
 /**
- * A bounded, self-contained copy of a foreign JSON Schema: known keywords only, references only into its own `$defs`,
- * comment-safe texts. Nothing is fetched; what cannot be kept becomes `{}`. The type printer sees only such copies.
+ * Copies a foreign JSON Schema into a bounded, self-contained one: known keywords only, references only into its own
+ * `$defs`,
+ * comment-safe texts. Anything else becomes `{}`. The type printer sees only such copies.
  */
 import { commentText, describeSchema, joinTexts } from "./doc-comment.ts";
 import { isRecord, own, resolvePointer } from "./pointer.ts";
 
-/** Bounds of one copy. */
 export const PLAIN_SCHEMA_LIMITS = {
   maxNodes: 600,
   maxDepth: 12,
@@ -23,12 +23,12 @@ type TypeName = (typeof TYPES)[number];
 
 /** The only shape a copy can have. `nullable` of OpenAPI 3.0 is kept for the type printer. */
 export interface PlainSchema {
-  /** `any` is no JSON Schema: the type printer's word for a schema that says nothing. */
+  /** `any` is not JSON Schema: it marks a schema without constraints for the type printer. */
   type?: TypeName | TypeName[] | "any";
   description?: string;
   deprecated?: true;
   nullable?: true;
-  /** An integer of 64 bits. */
+  /** Marks a 64-bit integer. */
   isLarge?: true;
   enum?: unknown[];
   properties?: Record<string, PlainSchema>;
@@ -47,7 +47,7 @@ interface Copy {
   root: unknown;
   nodes: number;
   referenceChain: number;
-  /** Source node -> definition name, for targets of references and for cycles of shared objects. */
+  /** Maps source nodes to definition names: targets of references, and cycles of shared objects. */
   names: Map<object, string>;
   definitions: Map<string, PlainSchema>;
   usedNames: Set<string>;
@@ -55,8 +55,9 @@ interface Copy {
 }
 
 /**
- * Copies `source`. Names in `usedNames` are not given to a definition; names that are given are
- * added to `usedNames`, so that several copies can be declared side by side. Never throws.
+ * Copies `source`. Adds the names of its definitions to `usedNames` and avoids those already there, so that several
+ * copies can
+ * be declared side by side. Never throws.
  */
 export function makePlainSchema(source: unknown, usedNames: Set<string>): PlainSchema {
   const copy: Copy = {
@@ -75,7 +76,7 @@ export function makePlainSchema(source: unknown, usedNames: Set<string>): PlainS
   return schema;
 }
 
-/** Parameters are always an object, also where the schema has no type. */
+/** Makes a schema an object schema: parameters always are, even where the schema has no type. */
 export function asParameters(schema: PlainSchema): PlainSchema {
   return schema.type === "any" ? { ...schema, type: "object", additionalProperties: true } : schema;
 }
@@ -98,7 +99,7 @@ function copyNode(copy: Copy, source: unknown, depth: number, nameHint: string):
   return { $ref: `#/$defs/${cycleName}` };
 }
 
-/** A reference to a node that is being copied right now: it becomes a definition when its copy is done. */
+/** Refers to a node that is still being copied; it becomes a definition when its copy is complete. */
 function referTo(copy: Copy, source: object, nameHint: string): PlainSchema {
   if (source === copy.root) return { $ref: "#" };
   let name = copy.names.get(source);
@@ -187,7 +188,7 @@ function copyValues(source: Record<string, unknown>, plain: PlainSchema): void {
     (value) => value === null || ["string", "number", "boolean"].includes(typeof value),
   );
   const short = simple.every((value) => String(value).length <= PLAIN_SCHEMA_LIMITS.maxValueChars);
-  // A union that is shown in part would forbid what is allowed: all values are shown, or only their type.
+  // A union shown in part would forbid allowed values: show all of them, or only their type.
   if (simple.length === values.length && short && values.length <= PLAIN_SCHEMA_LIMITS.maxEnumValues) {
     plain.enum = [...new Set(values)];
   } else if (simple.length > 0) {
@@ -225,7 +226,7 @@ function copyObject(copy: Copy, source: Record<string, unknown>, plain: PlainSch
   const isNamed = Object.keys(plain.properties ?? {}).length > 0;
   const [only, ...others] = rest;
   if (only !== undefined) {
-    // Beside named properties an index signature has to accept every one of them: `unknown` does.
+    // An index signature must accept the type of every named property; `unknown` does.
     plain.additionalProperties = isNamed || (others.length === 0 ? only : { anyOf: rest });
   } else if (additional === true || (additional !== false && plain.type === "object" && !isNamed)) {
     plain.additionalProperties = true;
@@ -243,7 +244,7 @@ function copyProperties(
   const required = own(source, "required");
   const isRequired = new Set(Array.isArray(required) ? required : []);
   const names = Object.keys(properties);
-  // Where not all can be shown, those that a call cannot do without come first.
+  // Keep required properties first when not all fit.
   if (names.length > PLAIN_SCHEMA_LIMITS.maxNodes) {
     names.sort((left, right) => Number(isRequired.has(right)) - Number(isRequired.has(left)));
   }

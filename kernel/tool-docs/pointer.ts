@@ -1,6 +1,4 @@
-/** Reading foreign JSON: own members only, references only inside the same document. */
-
-/** Follows a pointer into the same document; everything else (files, URLs, anchors) is undefined. */
+/** Follows a JSON pointer inside the document; returns undefined for other references (files, URLs, anchors). */
 export function resolvePointer(root: unknown, reference: string): unknown {
   if (reference === "#") return root;
   if (!reference.startsWith("#/") || reference.length > 2000) return undefined;
@@ -21,7 +19,7 @@ function decode(segment: string): string {
   }
 }
 
-/** An own member, so that a schema without `type` does not get one from a prototype. */
+/** Reads an own member, so that a schema without `type` does not inherit one from a prototype. */
 export function own(source: Record<string, unknown>, key: string): unknown {
   return Object.hasOwn(source, key) ? source[key] : undefined;
 }

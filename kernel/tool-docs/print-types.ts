@@ -1,28 +1,29 @@
 /**
- * Bounded schemas as TypeScript declarations: of one tool in its documentation, of a whole service for an editor. Takes
- * only what `makePlainSchema` makes, and needs no more time than that.
+ * Prints bounded schemas as TypeScript declarations, for one tool's documentation or a whole service in an editor.
+ * Takes only
+ * copies made by `makePlainSchema`, which bounds its time.
  */
 import { IDENTIFIER_PATTERN } from "#sdk";
 import type { PlainSchema } from "./plain-schema.ts";
 
 export interface PrintOptions {
-  /** Before each line of the declarations. */
+  /** Written before each line. */
   indent: string;
-  /** Before each declaration. */
+  /** Written before each declaration. */
   keyword: "" | "export ";
-  /** After each member and type. */
+  /** Written after each member and type. */
   end: "" | ";";
-  /** Between two declarations. */
+  /** Written between declarations. */
   gap: "\n" | "\n\n";
 }
 
 interface Printer extends PrintOptions {
   definitions: Record<string, PlainSchema>;
-  /** Definitions that would be defined by themselves, without an object or array in between. */
+  /** Definitions that TypeScript would see as defined by themselves, without an object or array in between. */
   circular: ReadonlySet<string>;
 }
 
-/** One declaration for each definition; `#` refers to the first of them. */
+/** Prints one declaration per definition; `#` refers to the first. */
 export function printDefinitions(definitions: Record<string, PlainSchema>, options: PrintOptions): string {
   const printer: Printer = { ...options, definitions, circular: findCircular(definitions) };
   return Object.entries(definitions)
@@ -62,7 +63,7 @@ function printType(printer: Printer, schema: PlainSchema, indent: string): strin
   return schema.nullable === true && whole !== "unknown" ? `${enclose(whole)} | null` : whole;
 }
 
-/** What has to hold of a value, each as a type. */
+/** Returns the types whose intersection is the schema. */
 function listParts(printer: Printer, schema: PlainSchema, indent: string): string[] {
   if (schema.$ref !== undefined) {
     const name = nameOf(schema.$ref, printer.definitions);
@@ -136,12 +137,12 @@ function printArray(printer: Printer, { items, additionalItems }: PlainSchema, i
   return `[${elements.join(", ")}]`;
 }
 
-/** A property name, quoted unless it is an identifier; names such as `constructor` are quoted as well. */
+/** Quotes a property name unless it is an identifier; also quotes names such as `constructor`. */
 function printName(name: string): string {
   return IDENTIFIER_PATTERN.test(name) && !(name in Object.prototype) ? name : JSON.stringify(name);
 }
 
-/** In parentheses unless it is a name. */
+/** Adds parentheses unless the type is a name. */
 function enclose(type: string): string {
   return /^[A-Za-z]\w*$/.test(type) ? type : `(${type})`;
 }
@@ -154,7 +155,7 @@ function printComment({ description = "", deprecated }: PlainSchema, indent: str
   return `${indent}/**\n${lines.map((line) => `${indent} * ${line}`.trimEnd()).join("\n")}\n${indent} */\n`;
 }
 
-/** TypeScript refuses an alias that is a union or intersection with itself. */
+/** TypeScript rejects an alias that is a union or intersection containing itself. */
 function findCircular(definitions: Record<string, PlainSchema>): Set<string> {
   const direct = new Map(
     Object.entries(definitions).map(([name, schema]) => [name, listDirect(schema, definitions)]),

@@ -1,6 +1,7 @@
 /**
- * The documentation of one tool, as Markdown for the author of a script: what it does, an example call, its types.
- * Everything in a tool's definition comes from outside; it is quoted so that it cannot break the document's structure.
+ * Writes a tool's documentation as Markdown for script authors: description, example call, types. Definitions are
+ * foreign
+ * text; it is quoted so that it cannot break the document's structure.
  */
 import { IDENTIFIER_PATTERN, type ToolDocsInput } from "#sdk";
 import { commentText } from "./doc-comment.ts";
@@ -10,7 +11,7 @@ import { type PrintOptions, printDefinitions } from "./print-types.ts";
 
 const maxDescriptionChars = 8000;
 
-/** Builds the Markdown that a script gets from `cyrnel.getToolDocs`. Bounded in time and size; does not reject. */
+/** Returns the Markdown that `cyrnel.getToolDocs` gives. Bounded in time and size; does not reject. */
 export async function generateToolDocs(input: ToolDocsInput): Promise<string> {
   const toolMembers = input.toolId.split(".").map(member).join("");
   const path = `tools${member(input.serviceId)}${toolMembers}`;
@@ -28,7 +29,7 @@ export async function generateToolDocs(input: ToolDocsInput): Promise<string> {
   return `${sections.filter((section) => section !== "").join("\n\n")}\n`;
 }
 
-/** A call as a script makes it: `await tools.service.tool({ ... })`. */
+/** Returns a call as a script makes it: `await tools.service.tool({ ... })`. */
 export function writeExampleCall(tool: Pick<ToolDocsInput, "serviceId" | "toolId" | "inputSchema">): string {
   const path = [tool.serviceId, ...tool.toolId.split(".")].map(member).join("");
   return `await tools${path}(${printLiteral(buildExampleParameters(tool.inputSchema))})`;
@@ -53,7 +54,7 @@ function declareTool(input: ToolDocsInput, description: string): string {
   ].join("\n");
 }
 
-/** Names that generated declarations must leave alone. */
+/** Names that generated declarations must not redefine. */
 const RESERVED_NAMES = "Input Output Array Object Promise Record String Number Boolean Function Symbol".split(
   " ",
 );
@@ -64,7 +65,7 @@ type Input = Record<string, unknown>
 
 type Output = unknown`;
 
-/** `Input` and `Output` with what they refer to. */
+/** Declares `Input` and `Output` with the types they refer to. */
 function declareTypes(inputSchema: unknown, outputSchema: unknown): string {
   const usedNames = new Set(RESERVED_NAMES);
   const input = asParameters(makePlainSchema(inputSchema, usedNames));
@@ -85,7 +86,7 @@ function key(name: string): string {
   return IDENTIFIER_PATTERN.test(name) ? name : JSON.stringify(name);
 }
 
-/** A block quote closes the fences, lists and HTML a description opens. */
+/** A block quote closes fences, lists and HTML that a description opens. */
 function quote(text: string): string {
   if (text === "") return "";
   return text
@@ -94,7 +95,7 @@ function quote(text: string): string {
     .join("\n");
 }
 
-/** A fence longer than any run of backticks inside it. */
+/** Uses a fence longer than any run of backticks inside. */
 function fence(code: string): string {
   const longest = Math.max(2, ...(code.match(/`+/g) ?? []).map((run) => run.length));
   const ticks = "`".repeat(longest + 1);

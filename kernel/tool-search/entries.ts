@@ -1,7 +1,7 @@
-/** Tools as the search keeps them: their words by field, and by word the tools that hold it. Pure. */
+/** Tools as the search stores them: words by field, and postings by word. */
 import { isStopWord, splitWords, stem, toTrigrams } from "./words.ts";
 
-/** Of how many words a description may be before a word in it begins to count less. */
+/** Words in a description before each word starts to count less. */
 const TYPICAL_DESCRIPTION_WORDS = 20;
 const LONG_DESCRIPTION_COST = 0.3;
 const MAX_DESCRIPTION_CHARACTERS = 2000;
@@ -9,11 +9,11 @@ const MAX_NAME_CHARACTERS = 500;
 const MAX_PARAMETER_WORDS = 300;
 const MAX_SCHEMA_NODES = 2000;
 const MIN_CORRECTABLE_CHARACTERS = 3;
-/** Shared three-letter pieces over all of both: two letters swapped in a short word are at it. */
+/** Minimum share of common trigrams. Swapping two letters of a short word still reaches it. */
 const MIN_LIKENESS = 0.25;
 const MAX_ENUM_CHARACTERS = 40;
 
-/** Fields a word can be in, as bits. */
+/** Fields that contain a word, as bits. */
 export const IN_PATH = 8;
 export const IN_NAME = 4;
 export const IN_DESCRIPTION = 2;
@@ -24,25 +24,25 @@ export interface SearchableTool {
   id: string;
   name: string;
   description: string;
-  /** JSON Schema of the parameters: their names and the texts they may be are searched as well. */
+  /** JSON Schema of the parameters. Their names and enum values are searched too. */
   inputSchema?: unknown;
-  /** Whether a call may change something. Absent: it is not known. */
+  /** Whether a call may change something; undefined if unknown. */
   destructive?: boolean | undefined;
 }
 
 export interface Entry {
   serviceId: string;
   id: string;
-  /** Stems, each once, and the fields each is in. */
+  /** Distinct stems, and the fields that contain each. */
   stems: string[];
   fields: Uint8Array;
-  /** Words of the id, as they are written. */
+  /** Words of the id as written. */
   forms: string[];
   formStems: string[];
   changes: boolean | null;
   segments: string[];
   pathWords: number;
-  /** What a word of the description counts for, over 0 to 1: less in a long one. */
+  /** Weight of description words, above 0 up to 1; lower in long descriptions. */
   descriptionFactor: number;
 }
 
@@ -51,7 +51,7 @@ export interface Posting {
   fields: Uint8Array;
 }
 
-/** The fields of a tool that hold a word; by halves, since the places of a posting ascend. */
+/** Returns the fields of a tool that contain a word. Binary search: places in a posting ascend. */
 export function fieldsAt({ entries, fields }: Posting, at: number): number {
   let low = 0;
   let high = entries.length - 1;
@@ -68,7 +68,7 @@ export function fieldsAt({ entries, fields }: Posting, at: number): number {
 export interface Compiled {
   entries: Entry[];
   postings: Map<string, Posting>;
-  /** Stems that can be a misspelt word, by three-letter piece; made when first asked for. */
+  /** Stems by trigram, to correct misspellings; built on first use. */
   pieces: Map<string, string[]> | null;
 }
 
@@ -81,7 +81,7 @@ export function readEntry(tool: SearchableTool): Entry {
   const path = splitWords(`${serviceId} ${id}`);
   const described = splitWords(description.slice(0, MAX_DESCRIPTION_CHARACTERS));
   mark(path, IN_PATH);
-  // Written without capitals, a path of several words is one.
+  // In lower case, a path of several words is one word.
   mark([serviceId.toLowerCase(), ...id.toLowerCase().split(".")], IN_PATH);
   mark(splitWords(name.slice(0, MAX_NAME_CHARACTERS)), IN_NAME);
   mark(described, IN_DESCRIPTION);
@@ -122,7 +122,7 @@ export function compile(entries: Entry[]): Compiled {
   return { entries, postings, pieces: null };
 }
 
-/** Stems by how much they look like one, the most alike first. */
+/** Returns similar stems, most similar first. */
 export function findAlike(index: Compiled, word: string): string[] {
   if (!isCorrectable(word)) return [];
   const pieces = toTrigrams(word);
@@ -133,7 +133,7 @@ export function findAlike(index: Compiled, word: string): string[] {
     .map(({ other }) => other);
 }
 
-/** How many of some three-letter pieces each stem has; stems that have none are left out. */
+/** Counts shared trigrams per stem; omits stems that share none. */
 export function countShared(index: Compiled, pieces: Iterable<string>): Map<string, number> {
   index.pieces ??= collectPieces(index.postings.keys());
   const shared = new Map<string, number>();
@@ -160,7 +160,7 @@ function isCorrectable(word: string): boolean {
   return word.length >= MIN_CORRECTABLE_CHARACTERS && !/\d/.test(word);
 }
 
-/** Names of properties and values of enumerations, anywhere in a schema; of a very large one those that come first. */
+/** Collects property names and enum values from a whole schema; the first ones if it is very large. */
 function readParameterWords(schema: unknown): string[] {
   const names = new Set<string>();
   const open: unknown[] = [schema];

@@ -1,34 +1,34 @@
-/** A question in everyday words as alternatives for each of its words in the path or description of a tool. Pure. */
+/** Reads a question in everyday words into alternatives for each of its words. */
 import { NOUNS, VERBS } from "./synonyms.ts";
 import { isStopWord, splitWords, stem } from "./words.ts";
 
 const MAX_WORDS = 24;
 const MAX_PHRASE_WORDS = 4;
-/** How much another word for the same thing counts, compared with the word that was used. */
+/** Weight of a synonym relative to the word used. */
 const SYNONYM_FACTOR = 0.85;
-/** A word of a phrase by itself. */
+/** Weight of a single word of a phrase. */
 const PART_FACTOR = 0.6;
-/** Nearly every tool has a verb, and questions choose theirs freely. */
+/** Nearly every tool has a verb, and questions choose theirs freely, so verbs count less. */
 const VERB_WEIGHT = 0.8;
 
-/** Stems that stand for a part of the question; of several, all have to be there. */
+/** Stems that match a part of the question; all of them must be present. */
 export interface Alternative {
   stems: readonly string[];
-  /** Over 0 to 1. */
+  /** Above 0, up to 1. */
   factor: number;
 }
 
-/** A word of the question, or several that mean something together. */
+/** A word of the question, or several that form one term. */
 export interface Concept {
   alternatives: Alternative[];
   weight: number;
-  /** What is to be done, as opposed to with what: told by the path and the name of a tool, not by its description. */
+  /** Verbs are matched against the tool's path and name, not its description. */
   isVerb: boolean;
-  /** The word, if it is in no list of synonyms: it may be misspelt, or the start of another. */
+  /** The word, if no list of synonyms has it: it may be misspelt or a prefix. */
   unknown: string | null;
 }
 
-/** Words at the start of a question that say nothing about whether it wants to know or to change something. */
+/** Opening words that do not tell reading from changing. */
 const OPENING = wordSet("please i we you want to need would like can could my our a an the just now also");
 const READING =
   wordSet(`which who whose what how is are did does do was were has show list get find see all every when
@@ -50,7 +50,7 @@ const synonyms = new Map<string, Synonym[]>();
 readSynonyms(VERBS, true);
 readSynonyms(NOUNS, false);
 
-/** Empty for a question without any word. Words beyond the 24th are ignored. */
+/** Returns an empty list for a question without words. Ignores words after the 24th. */
 export function readQuestion(question: string): Concept[] {
   const words = splitWords(question).slice(0, MAX_WORDS);
   const stemmed = words.map(stem);
@@ -63,18 +63,18 @@ export function readQuestion(question: string): Concept[] {
     at += length;
   }
   if (concepts.size > 0) return [...concepts.values()];
-  // Nothing but words that say nothing: they are what is asked for.
+  // A question of stop words only is searched for those words.
   return words.map((word) => toConcept([{ stems: [stem(word)], factor: 1 }], false, word));
 }
 
-/** Whether a question is about changing something, by its first word that tells; null: it does not say. */
+/** Returns whether the question asks for a change, judged by its first telling word; null if none tells. */
 export function asksForChange(question: string): boolean | null {
   const first = splitWords(question.slice(0, 100)).find((word) => !OPENING.has(word));
   if (first === undefined) return null;
   return READING.has(first) ? false : CHANGING.has(first) ? true : null;
 }
 
-/** The words of a question by their stems. */
+/** Maps each stem to the word forms in the question. */
 export function readForms(question: string): Map<string, Set<string>> {
   const forms = new Map<string, Set<string>>();
   for (const word of splitWords(question)) {
@@ -85,7 +85,7 @@ export function readForms(question: string): Map<string, Set<string>> {
   return forms;
 }
 
-/** What stood between spaces, dots and slashes: may be a whole segment of a path. */
+/** Text between spaces, dots and slashes, which may be a whole path segment. */
 export function readSegments(question: string): Set<string> {
   return new Set(question.toLowerCase().split(/[\s./]+/));
 }
@@ -94,7 +94,7 @@ function wordSet(words: string): ReadonlySet<string> {
   return new Set(words.split(/\s+/));
 }
 
-/** Other words for one that was corrected. */
+/** Returns synonyms of a corrected word. */
 export function findSynonyms(word: string): Alternative[] {
   return (synonyms.get(word) ?? []).map(({ stems }) => ({ stems, factor: SYNONYM_FACTOR }));
 }
@@ -106,7 +106,7 @@ function measurePhrase(stemmed: readonly string[], at: number): number {
   return 1;
 }
 
-/** Null for a word that says nothing. */
+/** Returns null for a stop word. */
 function makeConcept(key: string, words: readonly string[]): Concept | null {
   const others = synonyms.get(key) ?? [];
   const isVerb = others.length > 0 && others.every((other) => other.isVerb);
@@ -125,7 +125,7 @@ function toConcept(alternatives: Alternative[], isVerb: boolean, unknown: string
   return { alternatives, weight: isVerb ? VERB_WEIGHT : 1, isVerb, unknown };
 }
 
-/** Each entry is what tools say, a colon, and what people say for it. */
+/** Each entry is a tool's word, a colon and its synonyms. */
 function readSynonyms(list: string, isVerb: boolean): void {
   for (const entry of list.split(/[;\n]/)) {
     const [target, said] = entry.split(":");

@@ -1,9 +1,9 @@
-/** How alike two identifiers are, by the three-letter pieces of their words: order of words does not count. Pure. */
+/** Compares identifiers by the trigrams of their words, ignoring word order. */
 import { splitWords, toTrigrams } from "#kernel/tool-search/words.ts";
 
 const MIN_SIMILARITY = 0.3;
 
-/** The most alike first, `max` at most; none that have little in common with `asked`. */
+/** Returns at most `max` candidates, most similar first; leaves out dissimilar ones. */
 export function pickSimilar(asked: string, candidates: readonly string[], max: number): string[] {
   const wanted = toPieces(asked);
   return candidates
@@ -14,7 +14,7 @@ export function pickSimilar(asked: string, candidates: readonly string[], max: n
     .map(({ candidate }) => candidate);
 }
 
-/** Letters by themselves count as well: two letters in the wrong order leave few pieces of a short word. */
+/** Single letters count too: swapping two letters of a short word leaves few trigrams. */
 function toPieces(text: string): Set<string> {
   const pieces = new Set<string>();
   for (const word of splitWords(text.slice(0, 200))) for (const piece of toTrigrams(word)) pieces.add(piece);
@@ -22,7 +22,7 @@ function toPieces(text: string): Set<string> {
   return pieces;
 }
 
-/** How much two sets share, 0 to 1 (Dice's coefficient). */
+/** Dice's coefficient, 0 to 1. */
 function compareSets(left: ReadonlySet<string>, right: ReadonlySet<string>): number {
   let shared = 0;
   for (const one of left) if (right.has(one)) shared += 1;

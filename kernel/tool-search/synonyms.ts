@@ -1,9 +1,9 @@
 /**
- * What people say for what tools say, over the vocabulary of APIs in general: `tool word: other words, …`. An entry of
- * several words counts where all of them are in the path or name. One way only: the other words do not find each other.
+ * Maps words that APIs use to words that people use: `tool word: other words, …`. An entry of several words matches
+ * if all of
+ * them are in the path or name. Synonyms do not find each other.
  */
 
-/** What is done. */
 export const VERBS = `
 accept: join, agree, approve, take; access: permission, rights, reach, get at, allowed, use, see, visible
 add: append, put, include, attach, grant, give, insert, put on, join, assign, tag; analysis: analyses, analyse, results, findings
@@ -55,7 +55,6 @@ update: change, edit, modify, set, rename, alter, adjust, rewrite, correct, fix,
 update branch: up to date with main, catch up, bring a branch; upload: attach, send, import, store, push; validate: valid, check, verify, correct, lint
 verify: confirm, check; watch: subscribe, keep an eye, keep me posted`;
 
-/** With what. */
 export const NOUNS = `
 access control list: allow list, allowlist, whitelist, acl, ip list; access restriction: who can push, who may push, push to main, allowed to push
 access token: token, pat; account: subaccount, profile, subaccounts, customer, sub account, sub accounts, close account; acl: allow list, access list

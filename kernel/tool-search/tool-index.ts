@@ -1,7 +1,8 @@
 /**
- * The search over tools, in memory: what every listing by words goes through, on a server and in a runtime without one.
- * A tool is found by any word of the question; how often a word occurs in it does not count. How rare a word is counts
- * among visible tools only, so that scores reveal nothing about hidden ones.
+ * In-memory search over tools, used by servers and the local runtime. Any word of the question finds a tool;
+ * repeating a word
+ * in a tool adds nothing. Rarity is computed among visible tools only, so that scores reveal nothing about hidden
+ * ones.
  */
 import {
   type Compiled,
@@ -29,25 +30,25 @@ import {
 } from "./question.ts";
 import { splitWords, stem, toTrigrams } from "./words.ts";
 
-/** What a word counts for, by where it is. */
+/** Weight of a matching word, by field. */
 const FIELD_WEIGHTS = { path: 12, name: 10, description: 5, parameter: 3 } as const;
-/** A verb says in a description what is done with something else as often as not. */
+/** Descriptions often mention verbs of other actions. */
 const VERB_IN_DESCRIPTION = 1;
-/** On top, for each part of the question that is a whole segment of the path. */
+/** Added for each part of the question that equals a whole path segment. */
 const EXACT_SEGMENT_WEIGHT = 8;
 const PREFIX_FACTOR = 0.75;
 const MISSPELT_FACTOR = 0.5;
-/** For words of a phrase that are found next to each other. */
+/** For adjacent words of a phrase. */
 const PHRASE_FACTOR = 1.4;
-/** A word in so many tools is half as telling as one in a single tool, roughly. */
+/** A word in this many tools counts about half as much as a word in one. */
 const RARITY_SCALE = 2000;
 /** A path whose every word was asked for counts twice. */
 const COVERAGE_WEIGHT = 1;
-/** A tool that only reads, where something is to be changed, and the other way round. */
+/** Applies to a tool that only reads when the question asks for a change, and vice versa. */
 const OTHER_INTENT_FACTOR = 0.75;
-/** "issues" in the question and "issue" in the path, or the other way round. */
+/** "issues" in the question and "issue" in the path, or vice versa. */
 const OTHER_FORM_FACTOR = 0.93;
-/** Of each word of a path, so that the shorter of two is preferred. */
+/** Per word of a path, so that the shorter of two ranks first. */
 const LENGTH_COST = 0.02;
 const MAX_PREFIXED = 50;
 const MAX_CORRECTIONS = 4;
@@ -55,30 +56,30 @@ const MAX_CORRECTIONS = 4;
 export interface FoundTool {
   serviceId: string;
   id: string;
-  /** Over 0; what it is made of is in docs/mcp.md. */
+  /** Above 0; docs/mcp.md explains how it is computed. */
   score: number;
 }
 
-/** Whether a tool may be found: asked at most once for each in a search. */
+/** Whether a tool is visible; called at most once per tool and search. */
 export type Accepts = (tool: Pick<SearchableTool, "serviceId" | "id">) => boolean;
 
 export interface SearchPage {
-  /** The last tool of the page before; null for the first page. */
+  /** Last tool of the previous page; null for the first page. */
   after: FoundTool | null;
   limit: number;
 }
 
 export interface ToolIndex {
-  /** A tool as `put` takes it: the costly part, which can be done for few tools at a time. */
+  /** Prepares a tool for `put`. This is the costly part, so callers can do a few tools at a time. */
   read(tool: SearchableTool): Entry;
-  /** In place of what there was of the service. */
+  /** Replaces all tools of the service. */
   put(serviceId: string, tools: Entry[]): void;
   remove(serviceId: string): void;
-  /** Tools in which any word is found, the best first; equals by path. */
+  /** Returns tools that match any word, best first; ties sort by path. */
   search(question: string, accepts: Accepts, page: SearchPage): FoundTool[];
-  /** For a question that nothing is found for: tools whose paths look most like it, score 0. */
+  /** Fallback when nothing matches: tools with the most similar paths, score 0. */
   findNearest(question: string, accepts: Accepts, max: number): FoundTool[];
-  /** Ids of services with a tool that may be found. */
+  /** Ids of services with a visible tool. */
   listServices(accepts: Accepts): string[];
 }
 
@@ -119,21 +120,21 @@ export function createToolIndex(): ToolIndex {
   };
 }
 
-/** One search: what was found of the question so far, by the place of a tool. */
+/** State of one search, indexed by tool. */
 interface Ranking {
   index: Compiled;
   isAccepted(at: number): boolean;
   scores: Float64Array;
-  /** Stems that were asked for, and how surely. */
+  /** Stems asked for, and their certainty. */
   asked: Map<string, number>;
-  /** Of the concept at hand: the best of its alternatives in each tool, and the tools concerned. */
+  /** Best alternative per tool for the current concept, and the tools concerned. */
   best: Float64Array;
   touched: number[];
 }
 
 function rank(index: Compiled, question: string, accepts: Accepts, page: SearchPage): FoundTool[] {
   const { entries } = index;
-  // 0: not asked yet.
+  // 0 means not asked yet.
   const verdicts = new Uint8Array(entries.length);
   const isAccepted = (at: number) => {
     if (verdicts[at] === 0) verdicts[at] = accepts(entries[at] as Entry) ? 1 : 2;
@@ -168,7 +169,7 @@ function addConcept(ranking: Ranking, concept: Concept): void {
   }
 }
 
-/** Between 0 and 1. */
+/** Returns a value from 0 to 1. */
 function rarityOf(holders: number): number {
   return Math.log(1 + RARITY_SCALE / (1 + holders)) / Math.log(1 + RARITY_SCALE);
 }
@@ -186,7 +187,7 @@ function addAlternative(ranking: Ranking, { stems, factor }: Alternative, isVerb
     let sum = weigh(fields, entry, isVerb);
     if (others.length > 0) {
       const more = others.map((posting) => fieldsAt(posting as Posting, at));
-      // Words of a phrase mean it where they are together.
+      // Words of a phrase must occur together.
       if ([fields, ...more].some((places) => (places & (IN_PATH | IN_NAME)) === 0)) continue;
       for (const places of more) sum += weigh(places, entry, isVerb);
       sum *= PHRASE_FACTOR / stems.length;
@@ -207,7 +208,7 @@ function weigh(fields: number, { descriptionFactor }: Entry, isVerb: boolean): n
   );
 }
 
-/** What a word that is in no tool may have meant: one it begins, or else one it looks like. */
+/** Guesses an unknown word: first as a prefix, then as a misspelling. */
 function guess({ index, isAccepted }: Ranking, word: string): Alternative[] {
   const isFindable = (other: string) => index.postings.get(other)?.entries.some(isAccepted) ?? false;
   const begun = [...index.postings.keys()]
@@ -225,7 +226,7 @@ function guess({ index, isAccepted }: Ranking, word: string): Alternative[] {
     ]);
 }
 
-/** Turns what the words count for into scores, three digits after the point. */
+/** Turns word weights into scores, rounded to three decimals. */
 function finish({ index, scores, asked }: Ranking, question: string): void {
   const segments = readSegments(question);
   const forms = readForms(question);
@@ -259,7 +260,7 @@ function finish({ index, scores, asked }: Ranking, question: string): void {
   }
 }
 
-/** The best that come after `after`, found without sorting all that any word found. */
+/** Selects the best tools after `after` without sorting all matches. */
 function takePage(
   entries: readonly Entry[],
   scores: Float64Array,
@@ -283,7 +284,7 @@ function takePage(
     .slice(0, limit);
 }
 
-/** By code units, as the rest of a listing. */
+/** Compares by code units, as listings sort. */
 function comparePaths(a: Omit<FoundTool, "score">, b: Omit<FoundTool, "score">): number {
   if (a.serviceId !== b.serviceId) return a.serviceId < b.serviceId ? -1 : 1;
   return a.id === b.id ? 0 : a.id < b.id ? -1 : 1;

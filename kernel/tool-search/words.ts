@@ -1,10 +1,10 @@
-/** Words of a tool and of a question about tools, cut and stemmed the same way, so that both sides meet. Pure. */
+/** Splits and stems words of tools and questions the same way, so that both match. */
 import { stemmer } from "stemmer";
 
 const MAX_WORD_CHARACTERS = 40;
 const MAX_KEPT_STEMS = 20_000;
 
-/** English words that say nothing about a tool. */
+/** English words without meaning for tools. */
 const STOP_WORDS = new Set(
   `a an and are as at be been being by can could d did do does for from got had has have how i if in into is it its just
   let ll m may me my need no not now of on or our out please re really s should so some such t than that the their them
@@ -14,7 +14,7 @@ const STOP_WORDS = new Set(
 
 const stems = new Map<string, string>();
 
-/** Lower case words: camelCase and everything that is neither letter nor digit separate them. */
+/** Returns lower-case words; camelCase and characters other than letters and digits separate them. */
 export function splitWords(text: string): string[] {
   return text
     .replaceAll(/(\p{Ll}|\d)(\p{Lu})/gu, "$1 $2")
@@ -25,7 +25,7 @@ export function splitWords(text: string): string[] {
     .map((word) => word.slice(0, MAX_WORD_CHARACTERS));
 }
 
-/** What is left of an English word without its endings (Porter's algorithm): "issues" and "issue" are one. */
+/** Stems an English word with Porter's algorithm: "issues" and "issue" become one. */
 export function stem(word: string): string {
   const known = stems.get(word);
   if (known !== undefined) return known;
@@ -39,7 +39,7 @@ export function isStopWord(word: string): boolean {
   return STOP_WORDS.has(word);
 }
 
-/** The three-letter pieces of a word; its ends count as letters. */
+/** Returns the trigrams of a word; its ends count as letters. */
 export function toTrigrams(word: string): string[] {
   const padded = `  ${word} `;
   const pieces: string[] = [];
