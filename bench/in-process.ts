@@ -1,14 +1,12 @@
-/** A server in the program that measures it, over HTTP on loopback, with a database and a data folder of its own. */
+/** A server inside the benchmark's process, asked over HTTP, with its own database and data folder. */
 import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import http from "node:http";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { pino } from "pino";
-import type { BuiltinModule } from "#api/components/modules/builtins.ts";
 import { parseConfig } from "#api/config.ts";
 import { openDatabase } from "#api/db/database.ts";
-import type { Pool } from "#api/db/pool.ts";
 import { openServer } from "#api/server.ts";
 
 /** Resolves with the body of an answer below 300; rejects for any other. */
@@ -17,14 +15,9 @@ export type Send = (method: "GET" | "POST" | "PATCH", route: string, body?: obje
 
 export interface InProcessServer extends AsyncDisposable {
   readonly send: Send;
-  readonly pool: Pool;
 }
 
-/** `builtins`: default: those of the server. */
-export async function openInProcess(
-  environment: Record<string, string> = {},
-  builtins?: readonly BuiltinModule[],
-): Promise<InProcessServer> {
+export async function openInProcess(environment: Record<string, string> = {}): Promise<InProcessServer> {
   await using undo = new AsyncDisposableStack();
   const directory = await mkdtemp(path.join(tmpdir(), "cyrnel-bench-"));
   undo.defer(() => rm(directory, { recursive: true, force: true }));
@@ -38,9 +31,7 @@ export async function openInProcess(
   if (!parsed.ok) throw new Error(parsed.problems.join("\n"));
   const database = undo.use(await openDatabase(parsed.config, { onTakenOver: () => {} }));
   const logger = pino({ level: "silent" });
-  const server = undo.use(
-    await openServer(parsed.config, { database, logger, ...(builtins && { builtins }) }),
-  );
+  const server = undo.use(await openServer(parsed.config, { database, logger }));
   const { port } = new URL(await server.listen());
   const agent = new http.Agent({ keepAlive: true });
   undo.defer(() => agent.destroy());
@@ -56,10 +47,9 @@ export async function openInProcess(
       request.on("error", reject).end(body && JSON.stringify(body));
     });
   const opened = undo.move();
-  return { send, pool: database.pool, [Symbol.asyncDispose]: () => opened.disposeAsync() };
+  return { send, [Symbol.asyncDispose]: () => opened.disposeAsync() };
 }
 
-/** Installs a service and enables it. */
 export async function installService(
   send: Send,
   id: string,
@@ -70,7 +60,7 @@ export async function installService(
   await send("POST", `/services/${id}/enabled`, { enabled: true });
 }
 
-/** What a script returned; rejects unless it succeeded. */
+/** Resolves with what a script returned; rejects unless it succeeded. */
 export async function runScript(send: Send, code: string): Promise<unknown> {
   const record = await send("POST", "/processes", { code, block: true });
   if (record.exitState !== "success") throw new Error(`the script ended ${record.reason}: ${record.error}`);

@@ -1,7 +1,7 @@
-/** A real server for the benchmark, started as `npm start` starts it, on a data directory of its own. */
+/** A real server, started as `npm start` starts it, with its own data folder. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import http from "node:http";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -22,6 +22,8 @@ export interface BenchService extends AsyncDisposable {
   pid: number;
   url: string;
   request(method: string, path: string, body?: unknown): Promise<Answer>;
+  /** Runs a script to its end. Rejects unless it succeeded. */
+  run(code: string, options?: object): Promise<{ ms: number; result: unknown }>;
 }
 
 async function findFreePort(): Promise<number> {
@@ -32,7 +34,7 @@ async function findFreePort(): Promise<number> {
   return port;
 }
 
-/** Starts the server of `checkout` and waits until it is ready. Disposing stops it and removes its data. */
+/** Resolves when the server of `checkout` is ready. Disposing stops it and removes its data. */
 export async function startService(
   environment: Record<string, string> = {},
   checkout = ROOT,
@@ -74,6 +76,15 @@ export async function startService(
     });
   }
 
+  const run: BenchService["run"] = async (code, options) => {
+    const before = performance.now();
+    const { status, body } = await request("POST", "/processes", { code, options, block: true });
+    const { exitState, result } = body as { exitState?: string; result?: unknown };
+    if (status !== 201 || exitState !== "success")
+      throw new Error(`A run failed: HTTP ${status} ${JSON.stringify(body).slice(0, 500)}`);
+    return { ms: performance.now() - before, result };
+  };
+
   const stop = async () => {
     agent.destroy();
     child.kill("SIGTERM");
@@ -89,45 +100,17 @@ export async function startService(
       await stop();
       throw new Error(
         hasEnded
-          ? `the server ended with exit code ${child.exitCode} before it was ready`
-          : `the server was not ready within ${START_TIMEOUT_MS} ms`,
+          ? `The server ended with exit code ${child.exitCode} before it was ready.`
+          : `The server was not ready within ${START_TIMEOUT_MS} ms.`,
       );
     }
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-  return { pid: child.pid as number, url: `http://127.0.0.1:${port}`, request, [Symbol.asyncDispose]: stop };
-}
-
-/** Process ids below a server, also below a spawner, whose command line, or whose name, holds `program`. */
-export async function findChildren(
-  serverPid: number,
-  program: string,
-  file: "cmdline" | "comm" = "cmdline",
-): Promise<number[]> {
-  const parents = new Map<number, { parent: number; command: string }>();
-  for (const entry of await readdir("/proc")) {
-    if (!/^\d+$/.test(entry)) continue;
-    try {
-      const stat = await readFile(`/proc/${entry}/stat`, "latin1");
-      const parent = Number(stat.slice(stat.lastIndexOf(")") + 4).split(" ")[0]);
-      parents.set(Number(entry), { parent, command: await readFile(`/proc/${entry}/${file}`, "latin1") });
-    } catch {
-      // ended between the listing and the read
-    }
-  }
-  function isBelow(pid: number): boolean {
-    for (let at = parents.get(pid); at !== undefined; at = parents.get(at.parent)) {
-      if (at.parent === serverPid) return true;
-    }
-    return false;
-  }
-  return [...parents]
-    .filter(([pid, { command }]) => command.includes(program) && isBelow(pid))
-    .map(([pid]) => pid);
-}
-
-/** Proportional set size in MiB, from /proc/<pid>/smaps_rollup. */
-export async function readPssMb(pid: number): Promise<number> {
-  const rollup = await readFile(`/proc/${pid}/smaps_rollup`, "latin1");
-  return Number(/^Pss:\s+(\d+) kB/m.exec(rollup)?.[1]) / 1024;
+  return {
+    pid: child.pid as number,
+    url: `http://127.0.0.1:${port}`,
+    request,
+    run,
+    [Symbol.asyncDispose]: stop,
+  };
 }

@@ -1,6 +1,6 @@
-/** Order statistics and the table rows the benchmark prints. */
+/** Order statistics, and the Markdown tables that the benchmarks print. */
 
-/** The value below which the fraction `q` of the samples lies (nearest rank). NaN for no samples. */
+/** Returns the value below which the fraction `q` of the samples lies (nearest rank), or NaN for no samples. */
 export function quantile(samples: readonly number[], q: number): number {
   if (samples.length === 0) return Number.NaN;
   const sorted = [...samples].sort((a, b) => a - b);
@@ -12,7 +12,7 @@ export const median = (samples: readonly number[]) => quantile(samples, 0.5);
 export interface Row {
   measure: string;
   value: string;
-  /** What it has to reach, e.g. `<= 0.3 x bare spawn`. Absent: for information. */
+  /** The bound, such as `<= 0.3`. Rows without one inform only. */
   target?: string;
   met?: boolean;
 }
@@ -20,28 +20,27 @@ export interface Row {
 export const ms = (value: number) => `${value.toFixed(2)} ms`;
 export const perSecond = (value: number) => `${value.toFixed(1)}/s`;
 
-/** A row that compares a figure with the most it may be. */
 export function atMost(measure: string, figure: number, limit: number, shown: string, unit = ""): Row {
   return { measure, value: shown, target: `<= ${limit}${unit}`, met: figure <= limit };
 }
 
-/** A row that compares a figure with the least it may be. */
 export function atLeast(measure: string, figure: number, limit: number, shown: string, unit = ""): Row {
   return { measure, value: shown, target: `>= ${limit}${unit}`, met: figure >= limit };
 }
 
-/** Prints rows as one aligned Markdown table. */
 export function formatTable(rows: readonly Row[]): string {
-  const cells = [
+  const verdict = ({ met }: Row) => (met === undefined ? "" : met ? "met" : "MISSED");
+  return formatCells([
     ["measure", "value", "target", ""],
-    ...rows.map((row) => [
-      row.measure,
-      row.value,
-      row.target ?? "",
-      row.met === undefined ? "" : row.met ? "met" : "MISSED",
-    ]),
-  ];
-  const widths = [0, 1, 2, 3].map((column) => Math.max(...cells.map((line) => (line[column] ?? "").length)));
+    ...rows.map((row) => [row.measure, row.value, row.target ?? "", verdict(row)]),
+  ]);
+}
+
+/** The first line is the head. */
+export function formatCells(cells: readonly (readonly string[])[]): string {
+  const widths = (cells[0] ?? []).map((_, column) =>
+    Math.max(...cells.map((line) => line[column]?.length ?? 0)),
+  );
   const lines = cells.map((line) => `| ${line.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join(" | ")} |`);
   lines.splice(1, 0, `|${widths.map((width) => "-".repeat(width + 2)).join("|")}|`);
   return lines.join("\n");

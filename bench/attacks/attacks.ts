@@ -1,7 +1,7 @@
 /**
- * `npm run bench -- attacks [name…]`: one key attacks a server, another one goes on with its work. Prints for each attack the delays of
- * the server's event loop, the memory of the server, and how long the other key waits: for a small run that writes a file, or for
- * a file of five bytes. Each attack has a fresh server. Compare with `nothing`: the attacker's own load is on the same machine.
+ * `npm run bench -- attacks [name…]`: one key attacks a fresh server while another key goes on with its work. Prints the
+ * delays of the server's event loop, its memory, and how long the other key waits. Compare with `nothing`: the attacker's
+ * own load is on the same machine.
  */
 import { randomBytes } from "node:crypto";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
@@ -9,9 +9,9 @@ import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { listHostileSources } from "#tests/security/hostile-sources.ts";
 import { type BenchService, startService } from "../service.ts";
-import { median } from "../stats.ts";
-import { listHostileSources } from "./sources.ts";
+import { formatCells, median } from "../stats.ts";
 
 const ADMIN_KEY = "attacks-bench-0123456789-abcdef";
 const SCOPES = ["processes:read", "processes:write"];
@@ -31,9 +31,9 @@ interface Client {
 interface Attack {
   name: string;
   environment?: Record<string, string>;
-  /** What the other key does meanwhile. Default: a small run. */
+  /** Prepares what the other key does meanwhile; by default a small run. */
   work?(other: Client): Promise<() => Promise<unknown>>;
-  /** Returns what became of it, in some words. */
+  /** Returns the outcome in words. */
   run(attacker: Client, service: BenchService): Promise<string>;
 }
 
@@ -229,21 +229,11 @@ async function measure({ name, environment, work = smallRun, run }: Attack): Pro
 }
 
 const wanted = process.argv.slice(2);
-const head = [
-  "attack",
-  "delay p50",
-  "p99",
-  "p100 ms",
-  "RSS before",
-  "peak",
-  "after MiB",
-  "other: median",
-  "max ms",
-  "requests",
-  "attacker",
-];
-console.log(`| ${head.join(" | ")} |\n|${head.map(() => "---").join("|")}|`);
+const head =
+  "attack|delay p50|p99|p100 ms|RSS before|peak|after MiB|other: median|max ms|requests|attacker".split("|");
+const rows: string[][] = [];
 for (const attack of ATTACKS) {
   if (wanted.length > 0 && !wanted.includes(attack.name)) continue;
-  console.log(`| ${(await measure(attack)).join(" | ")} |`);
+  rows.push(await measure(attack));
 }
+console.log(formatCells([head, ...rows]));

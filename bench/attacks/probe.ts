@@ -1,4 +1,4 @@
-/** Loaded into the attacked server before its own program: at SIGUSR2 it writes the delays of its event loop to ATTACKS_PROBE. */
+/** Preloaded into the attacked server: at SIGUSR2 it writes the delays of its event loop to the file ATTACKS_PROBE. */
 import { renameSync, writeFileSync } from "node:fs";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { isMainThread } from "node:worker_threads";
@@ -9,7 +9,7 @@ if (isMainThread && file !== undefined) {
   const delays = monitorEventLoopDelay({ resolution });
   delays.enable();
   process.on("SIGUSR2", () => {
-    // Each sample holds the time that was waited on purpose, too.
+    // Each sample includes the interval between two samples.
     const ms = [50, 99, 100].map((percentile) =>
       Math.max(0, delays.percentile(percentile) / 1e6 - resolution),
     );

@@ -1,9 +1,8 @@
-/** Makes every probe against one peer, and says of each whether it was stopped. */
-import type { Peer } from "./catalogue.ts";
+/** Makes every probe against one peer and records those that were not stopped. */
+import { readResidentBytes } from "../tree.ts";
 import { type Embedder, HostEnded, openEmbedder } from "./embedder.ts";
-import type { PeerProbe } from "./probes/probe.ts";
-import { openWorld, SECRET, type World } from "./probes/world.ts";
-import { readResidentBytes } from "./tree.ts";
+import { openWorld, type PeerProbe, SECRET, type World } from "./probes/world.ts";
+import type { Peer } from "./runners.ts";
 
 const MEMORY_MB = 64;
 /** What a peer's own machinery may take beside a run's memory: a runtime, its young space, a burst before it is noticed. */
@@ -14,18 +13,17 @@ const TIMEOUT_MS: Record<PeerProbe["group"], number> = {
   time: 300,
   memory: 4000,
 };
-/** A limit that is met this long after its time was met in vain. */
+/** A peer that ends a run later than this has not kept its limit. */
 const GRACE_MS = 6000;
 const WATCH_MS = 20;
 const SAMPLE_MS = 30_000;
 
 export interface Attempts {
-  /** Ids of what was not stopped, with what happened. */
+  /** What happened, by the id of a probe that was not stopped. */
   passed: Map<string, string>;
-  made: number;
 }
 
-/** `makeEnvironment`: of the host, which is opened again whenever a probe has ended it. */
+/** The host is opened again whenever a probe has ended it. */
 export async function makeAttempts(
   peer: Peer,
   probes: readonly PeerProbe[],
@@ -49,10 +47,10 @@ export async function makeAttempts(
   } finally {
     await embedder[Symbol.asyncDispose]();
   }
-  return { passed, made: probes.length };
+  return { passed };
 }
 
-/** Null if it was stopped. */
+/** Returns what harm was done, or null if the probe was stopped. */
 async function attempt(embedder: Embedder, probe: PeerProbe, world: World): Promise<string | null> {
   const timeoutMs = TIMEOUT_MS[probe.group];
   const body = probe.script(world.facts(), embedder.pid);

@@ -1,9 +1,9 @@
-/** A running host of one peer, seen from the benchmark: commands go in, answers come out, its end is noticed. */
+/** A running host of one peer, seen from the benchmark: takes commands, answers them, and may end at any time. */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
-import type { Peer } from "./catalogue.ts";
+import { killAll, listTree } from "../tree.ts";
 import type { Command } from "./host.ts";
-import { killTree, listTree } from "./tree.ts";
+import type { Peer } from "./runners.ts";
 
 const PROGRAM = new URL("./host.ts", import.meta.url).pathname;
 const OPEN_MS = 60_000;
@@ -12,28 +12,23 @@ const CLOSE_MS = 15_000;
 export interface Embedder extends AsyncDisposable {
   readonly pid: number;
   readonly isAlive: boolean;
-  /** Rejects with what the peer said, or because the host ended or did not answer in time. */
+  /** Rejects with the peer's error, or with HostEnded when the host ended or did not answer in time. */
   ask(command: Command, maxWaitMs: number): Promise<unknown>;
-  /** Ends the host and all it started, at once. */
+  /** Kills the host and everything it started. */
   kill(): void;
 }
 
 export class HostEnded extends Error {}
 
-interface Waiting {
-  resolve(value: unknown): void;
-  reject(error: Error): void;
-}
-
-/** `environment`: of the host, with the settings of the peer in it. */
-export async function openEmbedder(peer: Peer, environment: Record<string, string>): Promise<Embedder> {
+export async function openEmbedder(peer: Peer, env: Record<string, string>): Promise<Embedder> {
   const child: ChildProcess = fork(PROGRAM, [peer.name], {
     execArgv: [...(peer.flags ?? [])],
-    env: environment,
+    env,
     stdio: ["ignore", "ignore", "pipe", "ipc"],
   });
+  const pid = child.pid as number;
   const closed = once(child, "exit");
-  const waiting = new Map<number, Waiting>();
+  const waiting = new Map<number, PromiseWithResolvers<unknown>>();
   let isAlive = true;
   let lastId = 0;
   let complaint = "";
@@ -41,36 +36,30 @@ export async function openEmbedder(peer: Peer, environment: Record<string, strin
     complaint = (complaint + text).slice(-2000);
   });
   child.on("message", ({ id, value, error }: { id: number; value?: unknown; error?: string }) => {
-    const one = waiting.get(id);
-    waiting.delete(id);
-    if (error === undefined) one?.resolve(value);
-    else one?.reject(new Error(error));
+    if (error === undefined) waiting.get(id)?.resolve(value);
+    else waiting.get(id)?.reject(new Error(error));
   });
   child.once("exit", (code, signal) => {
     isAlive = false;
-    for (const { reject } of waiting.values())
-      reject(new HostEnded(`the host ended (${signal ?? code}): ${complaint.trim().slice(-300)}`));
-    waiting.clear();
+    const error = new HostEnded(`the host ended (${signal ?? code}): ${complaint.trim().slice(-300)}`);
+    for (const { reject } of waiting.values()) reject(error);
   });
 
-  function wait(id: number, maxWaitMs: number): Promise<unknown> {
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
-        waiting.delete(id);
-        reject(new HostEnded(`no answer within ${maxWaitMs} ms`));
-      }, maxWaitMs);
-      const settle =
-        <T>(done: (value: T) => void) =>
-        (value: T) => {
-          clearTimeout(timer);
-          done(value);
-        };
-      waiting.set(id, { resolve: settle(resolve), reject: settle(reject) });
-    });
+  async function wait(id: number, maxWaitMs: number): Promise<unknown> {
+    const answer = Promise.withResolvers<unknown>();
+    waiting.set(id, answer);
+    const late = () => answer.reject(new HostEnded(`no answer within ${maxWaitMs} ms`));
+    const timer = setTimeout(late, maxWaitMs);
+    try {
+      return await answer.promise;
+    } finally {
+      clearTimeout(timer);
+      waiting.delete(id);
+    }
   }
 
   function kill() {
-    if (child.pid !== undefined && isAlive) killTree(listTree(child.pid));
+    if (isAlive) killAll(listTree(pid).keys());
   }
 
   try {
@@ -80,7 +69,7 @@ export async function openEmbedder(peer: Peer, environment: Record<string, strin
     throw error;
   }
   return {
-    pid: child.pid as number,
+    pid,
     get isAlive() {
       return isAlive;
     },
@@ -94,9 +83,9 @@ export async function openEmbedder(peer: Peer, environment: Record<string, strin
     kill,
     async [Symbol.asyncDispose]() {
       if (!isAlive) return;
-      const tree = listTree(child.pid as number);
+      const tree = [...listTree(pid).keys()];
       child.send({ id: -1, command: { kind: "close" } });
-      const timer = setTimeout(() => killTree(tree), CLOSE_MS);
+      const timer = setTimeout(() => killAll(tree), CLOSE_MS);
       await closed;
       clearTimeout(timer);
     },

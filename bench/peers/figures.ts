@@ -2,18 +2,17 @@
 import { availableParallelism } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { median, quantile } from "../stats.ts";
-import type { Peer } from "./catalogue.ts";
+import { readTreePssMb } from "../tree.ts";
 import { type Embedder, openEmbedder } from "./embedder.ts";
-import { readTreePssMb } from "./tree.ts";
+import type { Peer } from "./runners.ts";
 
 const SCRIPT = "return 1;";
 const LIMITS = { timeoutMs: 10_000, memoryMb: 128 };
-/** A server compiles its own code in its first seconds under load; all peers are given the same. */
+/** A server compiles its own code in its first seconds under load; all peers get the same time. */
 const WARM_UP_MS = 15_000;
 const LATENCY_MS = 1800;
 const MAX_SAMPLES = 40;
 const MIN_SAMPLES = 5;
-/** Between two runs: what a caller with a pause between its calls sees. */
 const PAUSE_MS = 20;
 const RATE_MS = 4000;
 const HOLD_MS = 2200;
@@ -45,7 +44,7 @@ export async function measure(peer: Peer, environment: Record<string, string>): 
     MAX_WAIT_MS,
   )) as number;
   await sleep(500);
-  const idle = await readTreePssMb(embedder.pid);
+  const idle = readTreePssMb(embedder.pid);
   const perRunMb = await holdRuns(embedder, idle);
   return {
     p50Ms: median(samples),
@@ -61,7 +60,7 @@ async function sample(embedder: Embedder, count: number): Promise<number[]> {
   return (await embedder.ask(command, MAX_WAIT_MS)) as number[];
 }
 
-/** As many runs as cores that compute for a while, and the most they were seen to take. */
+/** Returns how much memory each of as many runs as cores takes at most while it computes. */
 async function holdRuns(embedder: Embedder, idleMb: number): Promise<number> {
   const body = `const until = Date.now() + ${HOLD_MS}; while (Date.now() < until); return 1;`;
   const runs = Array.from({ length: cores }, () =>
@@ -75,7 +74,7 @@ async function holdRuns(embedder: Embedder, idleMb: number): Promise<number> {
   let most = idleMb;
   while (!isOver) {
     await sleep(HOLD_AFTER_MS);
-    most = Math.max(most, await readTreePssMb(embedder.pid));
+    most = Math.max(most, readTreePssMb(embedder.pid));
   }
   for (const outcome of await held) if (outcome.status === "rejected") throw outcome.reason;
   return (most - idleMb) / cores;

@@ -1,39 +1,38 @@
 /**
- * `npm run bench -- --peers`: Cyrnel beside what else runs a script, measured by the same program in the same minutes:
+ * `npm run bench -- --peers`: other ways to run a script beside Cyrnel, measured by the same program in the same minutes:
  * latency, rate, memory, and how many probes each stops. `--figures` and `--probes` do one half, `--only=<name>,…` some peers.
  */
 import { availableParallelism, cpus } from "node:os";
-import { atLeast, formatTable } from "../stats.ts";
-import { makeAttempts } from "./attempts.ts";
-import { PEERS, type Peer } from "./catalogue.ts";
-import { type Fetched, fetchPeer } from "./fetch.ts";
+import { atLeast, formatCells, formatTable } from "../stats.ts";
+import { type Attempts, makeAttempts } from "./attempts.ts";
+import { installPackages } from "./fetch.ts";
 import { type Figures, measure } from "./figures.ts";
 import { corpusProbes } from "./probes/corpus-probes.ts";
-import type { PeerProbe } from "./probes/probe.ts";
-import { openWorld, SECRET, type World } from "./probes/world.ts";
+import { openWorld, type PeerProbe, SECRET, type World } from "./probes/world.ts";
 import { worldProbes } from "./probes/world-probes.ts";
+import { PEERS, type Peer } from "./runners.ts";
 
-import { formatPeers, type PeerResult } from "./table.ts";
+interface Result {
+  peer: Peer;
+  packages?: string;
+  figures?: Figures;
+  attempts?: Attempts;
+  /** Why the peer was not measured. */
+  missing?: string;
+}
 
 const CONTROLS_AT_ONCE = 2 * availableParallelism();
 const PEERS_AT_ONCE = 2;
 const MIN_RATE_OVER_DENO = 1.5;
 const PROBES: readonly PeerProbe[] = [...worldProbes, ...corpusProbes];
+const GROUPS = { world: "host", realm: "realm", time: "time", memory: "memory" };
 const only = process.argv
   .find((argument) => argument.startsWith("--only="))
   ?.slice("--only=".length)
   .split(",");
-const hasFigures = !process.argv.includes("--probes");
-const hasProbes = !process.argv.includes("--figures");
 const say = (text: string) => console.error(text);
-const reasonOf = (error: unknown) =>
-  (error instanceof Error ? error.message : String(error)).split("\n")[0] ?? "";
 
-async function inTurns<T>(
-  items: readonly T[],
-  atOnce: number,
-  act: (item: T) => Promise<void>,
-): Promise<void> {
+async function inTurns<T>(items: readonly T[], atOnce: number, act: (item: T) => Promise<void>) {
   const queue = items.values();
   await Promise.all(
     Array.from({ length: atOnce }, async () => {
@@ -42,20 +41,25 @@ async function inTurns<T>(
   );
 }
 
-/** Of the host of a peer: the secret is in it, and what it takes to start the peer. */
-function hostEnvironment(fetched: Fetched, world: World): Record<string, string> {
-  const join = (own: string[], given: string | undefined) => [...own, ...(given ? [given] : [])].join(":");
-  return {
-    SECRET,
-    PEER_PACKAGES: fetched.packages,
-    PEER_HIDDEN: world.facts().folder,
-    HOME: process.env.HOME ?? "/",
-    PATH: join(fetched.path, process.env.PATH),
-    LD_LIBRARY_PATH: join(fetched.libraries, process.env.LD_LIBRARY_PATH),
-  };
+/** A peer that fails once is not measured further. */
+async function unlessMissing(result: Result, act: () => Promise<void>): Promise<void> {
+  if (result.missing !== undefined) return;
+  try {
+    await act();
+  } catch (error) {
+    result.missing = (error instanceof Error ? error.message : String(error)).split("\n")[0] ?? "";
+  }
 }
 
-/** The probes whose attack works where nothing stops it; the others say nothing and are not counted. */
+const hostEnvironment = ({ packages = "" }: Result, world: World): Record<string, string> => ({
+  SECRET,
+  PEER_PACKAGES: packages,
+  PEER_HIDDEN: world.facts().folder,
+  HOME: process.env.HOME ?? "/",
+  PATH: process.env.PATH ?? "",
+});
+
+/** Returns the probes whose attack works where nothing stops it; the others prove nothing. */
 async function checkControls(): Promise<PeerProbe[]> {
   const vain = new Set<PeerProbe>();
   await inTurns(PROBES, CONTROLS_AT_ONCE, async (probe) => {
@@ -67,60 +71,73 @@ async function checkControls(): Promise<PeerProbe[]> {
   return PROBES.filter((probe) => !vain.has(probe));
 }
 
-const results: PeerResult[] = PEERS.filter(({ name }) => only === undefined || only.includes(name)).map(
-  (peer) => ({
-    peer,
-  }),
-);
-const fetchedOf = new Map<Peer, Fetched>();
+function toRow(
+  { peer, figures, attempts }: Result,
+  probes: readonly PeerProbe[],
+  groups: string[],
+): string[] {
+  const stopped = (made: readonly PeerProbe[]) =>
+    attempts === undefined
+      ? "–"
+      : `${made.filter(({ id }) => !attempts.passed.has(id)).length}/${made.length}`;
+  return [
+    peer.title,
+    ...(figures === undefined
+      ? ["–", "–", "–", "–", "–"]
+      : [
+          `${figures.p50Ms.toFixed(1)} ms`,
+          `${figures.p95Ms.toFixed(1)} ms`,
+          figures.perSecond.toFixed(figures.perSecond < 10 ? 1 : 0),
+          `${figures.idleMb.toFixed(0)} MiB`,
+          `${figures.perRunMb.toFixed(1)} MiB`,
+        ]),
+    stopped(probes),
+    ...groups.map((name) => stopped(probes.filter(({ group }) => group === name))),
+  ];
+}
+
+const results: Result[] = PEERS.filter(({ name }) => only?.includes(name) ?? true).map((peer) => ({ peer }));
 for (const result of results) {
-  try {
-    fetchedOf.set(result.peer, await fetchPeer(result.peer));
-  } catch (error) {
-    result.missing = reasonOf(error);
-  }
-}
-
-if (hasFigures) {
-  await using world = await openWorld();
-  for (const result of results) {
-    const fetched = fetchedOf.get(result.peer);
-    if (fetched === undefined) continue;
-    try {
-      const figures: Figures = await measure(result.peer, hostEnvironment(fetched, world));
-      result.figures = figures;
-      say(`${result.peer.name}: ${JSON.stringify(figures)}`);
-    } catch (error) {
-      result.missing = reasonOf(error);
-      fetchedOf.delete(result.peer);
-    }
-  }
-}
-
-let counted: readonly PeerProbe[] = [];
-if (hasProbes) {
-  counted = await checkControls();
-  await inTurns(results, PEERS_AT_ONCE, async (result) => {
-    const fetched = fetchedOf.get(result.peer);
-    if (fetched === undefined) return;
-    const startedAt = performance.now();
-    try {
-      const attempts = await makeAttempts(result.peer, counted, (world) => hostEnvironment(fetched, world));
-      result.attempts = attempts;
-      const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
-      say(`${result.peer.name}: ${attempts.passed.size} of ${attempts.made} not stopped (${seconds} s)`);
-      for (const [id, harm] of attempts.passed) say(`  ${id}: ${harm}`);
-    } catch (error) {
-      result.missing = reasonOf(error);
-    }
+  await unlessMissing(result, async () => {
+    result.packages = await installPackages(result.peer.fetched === undefined ? [] : [result.peer.fetched]);
   });
 }
+if (!process.argv.includes("--probes")) {
+  await using world = await openWorld();
+  for (const result of results) {
+    await unlessMissing(result, async () => {
+      result.figures = await measure(result.peer, hostEnvironment(result, world));
+      say(`${result.peer.name}: ${JSON.stringify(result.figures)}`);
+    });
+  }
+}
+const probes = process.argv.includes("--figures") ? [] : await checkControls();
+if (probes.length > 0) {
+  await inTurns(results, PEERS_AT_ONCE, (result) =>
+    unlessMissing(result, async () => {
+      const attempts = await makeAttempts(result.peer, probes, (world) => hostEnvironment(result, world));
+      result.attempts = attempts;
+      say(`${result.peer.name}: ${attempts.passed.size} of ${probes.length} not stopped`);
+      for (const [id, harm] of attempts.passed) say(`  ${id}: ${harm}`);
+    }),
+  );
+}
 
+const groups = Object.keys(GROUPS).filter((name) => probes.some(({ group }) => group === name));
+const head = ["", "p50", "p95", "runs/s", "memory, idle", "per run", "probes stopped"];
 console.log(
   `Node ${process.version}, ${availableParallelism()} cores (${cpus()[0]?.model.trim()}), ${process.platform} ${process.arch}\n`,
 );
-console.log(formatPeers(results, counted));
-
+console.log(
+  formatCells([
+    [...head, ...groups.map((name) => GROUPS[name as PeerProbe["group"]])],
+    ...results.map((result) => toRow(result, probes, groups)),
+  ]),
+);
+for (const { peer, missing } of results) {
+  const cause = missing === undefined ? "" : ` Not measured: ${missing}`;
+  console.log(`- ${peer.title}: ${peer.setUp}. Not made for: ${peer.notMadeFor}.${cause}`);
+}
 const rateOf = (name: string) =>
   results.find(({ peer }) => peer.name === name)?.figures?.perSecond ?? Number.NaN;
 const overDeno = rateOf("cyrnel-process") / rateOf("deno");

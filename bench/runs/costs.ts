@@ -1,32 +1,27 @@
 /**
- * `npm run bench -- costs [--against <checkout>] [--rounds n]`: what a run costs of CPU time, by the process that spends
- * it, in both environments; for isolates also the rate beside the raw loop. With a second checkout, which must be built,
- * its server takes turns with this one's, so that a noisy machine hits both, and a run may not take longer than there: exit code 1
- * if it does.
+ * `npm run bench -- costs [--against <checkout>] [--rounds n] [--only environment]`: CPU time of a run by the process that
+ * spends it. A second checkout, which must be built, takes turns with this one; exit code 1 if a run takes longer here.
  */
 import { execFile } from "node:child_process";
-import { readdir, readFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { parseArgs, promisify } from "node:util";
 import { type BenchService, startService } from "../service.ts";
 import { atMost, formatTable, median, ms, perSecond, quantile, type Row } from "../stats.ts";
+import { listTree, read, readStat } from "../tree.ts";
 
 const ENVIRONMENTS = ["typescript-process", "typescript-ivm"] as const;
 const WARM_UP_RUNS = { "typescript-process": 500, "typescript-ivm": 3000 };
 const ROUND_RUNS = { "typescript-process": 200, "typescript-ivm": 1000 };
 const SINGLE_RUNS = 50;
 const MS_PER_TICK = 10;
-/** What the host may spend on a run. */
 const MAX_HOST_MS = 3.5;
-/** Of the time of a run at the other checkout. */
 const MAX_RATIO = 1.02;
-/** Single runs, each beside one of the other checkout. */
 const PAIRS = 1000;
 const COMPARED = "a run one at a time, p50,";
 const PARALLEL = availableParallelism() * 2;
 const CODE = "return 1";
 
-/** Who spends, in the order of the table. What is under "host" is not the child's. */
+/** In the order of the table. */
 const HOST_KINDS = [
   "server, main thread",
   "server, its other threads",
@@ -36,69 +31,47 @@ const HOST_KINDS = [
 ] as const;
 const KINDS = [...HOST_KINDS, "zygote", "children"] as const;
 
-/** Milliseconds of CPU time, by kind of process. */
+/** Milliseconds of CPU time. */
 type Spent = Record<(typeof KINDS)[number], number>;
 
-/** Fields of /proc/<pid>/stat or of a thread's, from the third on; null: it has ended. */
-async function readStat(file: string): Promise<{ name: string; fields: string[] } | null> {
-  const stat = await readFile(file, "latin1").catch(() => null);
-  if (stat === null) return null;
-  const end = stat.lastIndexOf(")");
-  return { name: stat.slice(stat.indexOf("(") + 1, end), fields: stat.slice(end + 2).split(" ") };
-}
-
-/** Two of the fields, user and system, as milliseconds. */
+/** Adds two fields, user and system time, and returns milliseconds. */
 const sumTicks = (fields: readonly string[], from: number) =>
   (Number(fields[from]) + Number(fields[from + 1])) * MS_PER_TICK;
 const OWN_TICKS = 11;
 const ENDED_TICKS = 13;
 
-async function nameKind(pid: number, name: string): Promise<(typeof KINDS)[number]> {
+function nameKind(pid: number, name: string): (typeof KINDS)[number] {
   if (name.startsWith("esbuild") || name === "cyrnel-preparer") return "compiler";
   if (name === "cyrnel-zygote") return "zygote";
   if (!name.startsWith("postgres")) return "children";
-  const title = await readFile(`/proc/${pid}/cmdline`, "latin1").catch(() => "");
+  const title = read(`/proc/${pid}/cmdline`);
   return title.startsWith("postgres: cyrnel") ? "Postgres, connections" : "Postgres, its own work";
 }
 
-/** CPU time of a server and of everything below it, ended children included. */
-async function readSpent(serverPid: number): Promise<Spent> {
-  const found = new Map<number, { parent: number; name: string; own: number; ended: number }>();
-  for (const entry of await readdir("/proc")) {
-    const stat = /^\d+$/.test(entry) ? await readStat(`/proc/${entry}/stat`) : null;
-    if (stat === null) continue;
-    const { name, fields } = stat;
-    const times = { own: sumTicks(fields, OWN_TICKS), ended: sumTicks(fields, ENDED_TICKS) };
-    found.set(Number(entry), { parent: Number(fields[1]), name, ...times });
-  }
+/** Reads the CPU time of a server and of everything below it, ended children included. */
+function readSpent(serverPid: number): Spent {
   const spent = Object.fromEntries(KINDS.map((kind) => [kind, 0])) as Spent;
-  for (const [pid, { parent, name, own, ended }] of found) {
-    let above = parent;
-    while (above !== serverPid && found.has(above)) above = found.get(above)?.parent ?? 0;
+  for (const [pid, { name, fields }] of listTree(serverPid)) {
+    const own = sumTicks(fields, OWN_TICKS);
+    const ended = sumTicks(fields, ENDED_TICKS);
     if (pid === serverPid) {
-      const main = sumTicks((await readStat(`/proc/${pid}/task/${pid}/stat`))?.fields ?? [], OWN_TICKS);
+      const main = sumTicks(readStat(`/proc/${pid}/task/${pid}/stat`)?.fields ?? [], OWN_TICKS);
       spent["server, main thread"] += main;
       spent["server, its other threads"] += own - main;
       spent.children += ended;
-    } else if (above === serverPid) {
-      spent[await nameKind(pid, name)] += own + (name.startsWith("esbuild") ? 0 : ended);
+    } else {
+      spent[nameKind(pid, name)] += own + (name.startsWith("esbuild") ? 0 : ended);
     }
   }
   return spent;
 }
 
-async function runOnce(service: BenchService): Promise<void> {
-  const { body } = await service.request("POST", "/processes", { code: CODE, block: true });
-  if ((body as { exitState?: string }).exitState !== "success")
-    throw new Error(`a run failed: ${JSON.stringify(body)}`);
-}
-
-/** Runs per second. */
+/** Returns runs per second. */
 async function runMany(service: BenchService, runs: number): Promise<number> {
   const before = performance.now();
   let begun = 0;
   const loop = async () => {
-    while (begun++ < runs) await runOnce(service);
+    while (begun++ < runs) await service.run(CODE);
   };
   await Promise.all(Array.from({ length: PARALLEL }, loop));
   return (runs * 1000) / (performance.now() - before);
@@ -108,14 +81,12 @@ async function runSingly(service: BenchService): Promise<number[]> {
   const samples: number[] = [];
   for (let n = 0; n < SINGLE_RUNS; n++) {
     await new Promise((resolve) => setTimeout(resolve, 5));
-    const before = performance.now();
-    await runOnce(service);
-    samples.push(performance.now() - before);
+    samples.push((await service.run(CODE)).ms);
   }
   return samples;
 }
 
-/** What a run takes here, over what it takes at `other`: medians of single runs that take turns. */
+/** Compares the medians of single runs that take turns. */
 async function compareSingly(
   own: BenchService,
   other: BenchService,
@@ -127,9 +98,7 @@ async function compareSingly(
   for (let pair = 0; pair < PAIRS; pair++) {
     for (const service of pair % 2 === 0 ? [own, other] : [other, own]) {
       await new Promise((resolve) => setTimeout(resolve, 5));
-      const before = performance.now();
-      await runOnce(service);
-      samples.get(service)?.push(performance.now() - before);
+      samples.get(service)?.push((await service.run(CODE)).ms);
     }
   }
   const [here = 0, there = 0] = [own, other].map((service) => median(samples.get(service) ?? []));
@@ -149,9 +118,9 @@ async function measureRound(
   rawRate: number,
   into: Figures,
 ): Promise<void> {
-  const before = await readSpent(service.pid);
+  const before = readSpent(service.pid);
   const rate = await runMany(service, runs);
-  const after = await readSpent(service.pid);
+  const after = readSpent(service.pid);
   into.spent.push(
     Object.fromEntries(KINDS.map((kind) => [kind, (after[kind] - before[kind]) / runs])) as Spent,
   );

@@ -1,50 +1,39 @@
 /**
- * `npm run bench`: what a run costs, as ratios to what the same machine does in the same minute. Rounds of the
- * yardstick, of the service and of one that boots a process for every run (CYRNEL_ZYGOTE=off) alternate, so that a noisy
- * neighbour hits all of them. Ends with exit code 1 if a target is missed.
- * The search over tools is measured last (../tools/search.ts).
+ * `npm run bench`: the cost of a run, as ratios to what the same machine does in the same minute. Rounds of the yardstick,
+ * of the service and of one that boots a process for every run (CYRNEL_ZYGOTE=off) alternate, so that a noisy neighbour
+ * hits all of them. Exit code 1 if a target is missed. The search over tools is measured last.
  */
 import { execFile } from "node:child_process";
 import { availableParallelism } from "node:os";
 import { promisify } from "node:util";
 import { measureRate, spawnBare } from "../bare-spawn.ts";
-import { type BenchService, findChildren, readPssMb, startService } from "../service.ts";
+import { type BenchService, startService } from "../service.ts";
 import { atLeast, atMost, formatTable, median, ms, perSecond, quantile, type Row } from "../stats.ts";
+import { findByName, readPssMb } from "../tree.ts";
 
 const ROUNDS = 5;
 const SAMPLES_PER_ROUND = 20;
 const RATE_ROUND_MS = 4000;
-/** Sustained means after the start: until then the server's own code is still being compiled, a few functions each second. */
+/** Until then the server's own code is still being compiled. */
 const WARM_UP_MS = 20_000;
 const CAPACITY = 150;
 const BURST = 100;
-/** Lets the pool refill between sequential runs: what a client with a pause between its calls sees. */
+/** Lets the pool refill between sequential runs. */
 const PAUSE_MS = 60;
 const cores = availableParallelism();
 
 const sleep = (delayMs: number) => new Promise((resolve) => setTimeout(resolve, delayMs));
 
-async function runOnce(service: BenchService, code: string): Promise<{ ms: number; result: unknown }> {
-  const before = performance.now();
-  const { status, body } = await service.request("POST", "/processes", { code, block: true });
-  const elapsed = performance.now() - before;
-  const record = body as { exitState?: string; result?: unknown; error?: string };
-  if (status !== 201 || record.exitState !== "success") {
-    throw new Error(`a benchmark run failed: HTTP ${status} ${JSON.stringify(body).slice(0, 500)}`);
-  }
-  return { ms: elapsed, result: record.result };
-}
-
 async function sampleRuns(service: BenchService, count: number, pauseMs: number): Promise<number[]> {
   const samples: number[] = [];
   for (let i = 0; i < count; i++) {
     if (pauseMs > 0) await sleep(pauseMs);
-    samples.push((await runOnce(service, "return 1")).ms);
+    samples.push((await service.run("return 1")).ms);
   }
   return samples;
 }
 
-/** With the same pauses as the runs that they are compared with: a core that has rested is slower at first. */
+/** Pauses as long as the runs do: a core that has rested is slower at first. */
 async function sampleBare(count: number): Promise<number[]> {
   const samples: number[] = [];
   for (let i = 0; i < count; i++) {
@@ -60,10 +49,10 @@ async function mustAnswer(service: BenchService, method: string, path: string, b
     throw new Error(`${method} ${path} answered ${answer.status}: ${JSON.stringify(answer.body)}`);
 }
 
-/** Scripts that measure calls; the first finds the server's part of a call still being compiled. */
+/** The first finds the server's part of a call still being compiled. */
 const CALLING_SCRIPTS = 5;
 
-/** Median milliseconds of a call from a script to the host and back, measured inside the script. */
+/** Measures a call to the host and back inside the script. Returns median milliseconds. */
 async function measureCall(service: BenchService): Promise<number> {
   const code = `
     const samples: number[] = [];
@@ -76,12 +65,12 @@ async function measureCall(service: BenchService): Promise<number> {
   const medians: number[] = [];
   for (let i = 0; i < CALLING_SCRIPTS; i++) {
     await sleep(PAUSE_MS);
-    medians.push(Number((await runOnce(service, code)).result));
+    medians.push(Number((await service.run(code)).result));
   }
   return median(medians);
 }
 
-/** What computes for about a second: sorting, JSON, a pattern, loops over numbers. */
+/** Computes for about a second. */
 const COMPUTING_SCRIPT = `
   const list: number[] = [];
   for (let i = 0; i < 400_000; i++) list.push((i * 7919) % 1_000_003);
@@ -96,19 +85,18 @@ const COMPUTING_SCRIPT = `
   for (let i = 0; i < 100_000_000; i++) sum = (sum * 31 + i) | 0;
   return [matches, sum];`;
 
-/** Answers the share of the yardstick's speed that \`service\` has: 1 is as fast. */
+/** Returns the speed of `service` as a share of the yardstick's. */
 async function compareComputing(service: BenchService, yardstick: BenchService): Promise<number> {
   const shares: number[] = [];
   for (let round = 0; round < ROUNDS; round++) {
-    const own = (await runOnce(service, COMPUTING_SCRIPT)).ms;
-    shares.push((await runOnce(yardstick, COMPUTING_SCRIPT)).ms / own);
+    const own = (await service.run(COMPUTING_SCRIPT)).ms;
+    shares.push((await yardstick.run(COMPUTING_SCRIPT)).ms / own);
   }
   return median(shares);
 }
 
 async function benchProcessEnvironment(service: BenchService, booting: BenchService): Promise<Row[]> {
-  const rateOf = (of: BenchService, forMs: number) =>
-    measureRate(() => runOnce(of, "return 1"), cores * 2, forMs);
+  const rateOf = (of: BenchService, forMs: number) => measureRate(() => of.run("return 1"), cores * 2, forMs);
   for (const one of [service, booting]) await rateOf(one, WARM_UP_MS);
   const bare: number[] = [];
   const warm: number[] = [];
@@ -128,8 +116,7 @@ async function benchProcessEnvironment(service: BenchService, booting: BenchServ
     bootRates.push(await rateOf(booting, RATE_ROUND_MS));
   }
   await sleep(1000);
-  const idle = await findChildren(service.pid, "cyrnel-run", "comm");
-  const pss = await Promise.all(idle.map(readPssMb));
+  const pss = findByName(service.pid, "cyrnel-run").map((pid) => readPssMb(pid));
   const callMs = await measureCall(service);
   const computing = await compareComputing(service, booting);
   for (const one of [service, booting]) {
@@ -196,12 +183,12 @@ async function benchIsolateEnvironment(service: BenchService): Promise<Row[]> {
   const ratios: number[] = [];
   const rates: number[] = [];
   const rawRates: number[] = [];
-  await measureRate(() => runOnce(service, "return 1"), cores * 2, 1000);
+  await measureRate(() => service.run("return 1"), cores * 2, 1000);
   for (let round = 0; round < ROUNDS; round++) {
     const { stdout } = await promisify(execFile)(process.execPath, ["--no-node-snapshot", program]);
     const raw = JSON.parse(stdout) as { p50Ms: number; perSecond: number };
     runs.push(...(await sampleRuns(service, SAMPLES_PER_ROUND * 2, 5)));
-    const rate = await measureRate(() => runOnce(service, "return 1"), cores * 2, RATE_ROUND_MS);
+    const rate = await measureRate(() => service.run("return 1"), cores * 2, RATE_ROUND_MS);
     rates.push(rate);
     rawRates.push(raw.perSecond);
     ratios.push(rate / raw.perSecond);
@@ -218,20 +205,15 @@ async function benchIsolateEnvironment(service: BenchService): Promise<Row[]> {
   ];
 }
 
-/**
- * How long the last of many waits, beside what it would if the server worked through them at its sustained rate, which
- * is measured right before each burst.
- */
+/** Compares the longest wait in a burst with the time that the sustained rate would take, measured right before it. */
 async function benchBurst(service: BenchService): Promise<Row[]> {
   const last: number[] = [];
   const ratios: number[] = [];
   let failures = 0;
   for (let round = 0; round < ROUNDS; round++) {
-    const rate = await measureRate(() => runOnce(service, "return 1"), cores * 2, RATE_ROUND_MS);
+    const rate = await measureRate(() => service.run("return 1"), cores * 2, RATE_ROUND_MS);
     await sleep(500);
-    const settled = await Promise.allSettled(
-      Array.from({ length: BURST }, () => runOnce(service, "return 1")),
-    );
+    const settled = await Promise.allSettled(Array.from({ length: BURST }, () => service.run("return 1")));
     const waits = settled.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value.ms] : []));
     failures += BURST - waits.length;
     last.push(quantile(waits, 0.99));

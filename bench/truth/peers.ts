@@ -3,7 +3,6 @@ import { spawn } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { fetchPeer } from "../peers/fetch.ts";
 import type { Outcome } from "./outcome.ts";
 import { createTools } from "./peer-tools.ts";
 
@@ -263,10 +262,4 @@ async function runInQuickJs(
       // Frees of what is still pending end in an assertion of the library.
     }
   }
-}
-
-/** The folder above `node_modules` with the packages of a peer; empty where it needs none. */
-export async function fetchPackages({ packages }: TruthPeer): Promise<string> {
-  if (packages.length === 0) return "";
-  return (await fetchPeer({ fetched: packages.join(" ") })).packages;
 }

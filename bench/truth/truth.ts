@@ -9,10 +9,11 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { inspect } from "node:util";
 import { transform } from "esbuild";
+import { installPackages } from "../peers/fetch.ts";
 import { openCyrnel } from "./cyrnel.ts";
 import { type MockApi, openMockApi } from "./mock-api.ts";
 import { type Expectation, type Feature, judge, type Outcome, type Verdict } from "./outcome.ts";
-import { fetchPackages, PEERS, type TruthRunner } from "./peers.ts";
+import { PEERS, type TruthRunner } from "./peers.ts";
 
 const TIMEOUT_MS = 5000;
 /** What a failed script had sent may still arrive; so may all that a script started, where a runner does not wait for it. */
@@ -75,7 +76,7 @@ const runners: Runner[] = [
       title: peer.title,
       features: ["typescript"],
       async open(api: MockApi) {
-        return peer.open(api.url, await fetchPackages(peer));
+        return peer.open(api.url, await installPackages(peer.packages));
       },
     }),
   ),

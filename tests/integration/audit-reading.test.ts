@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { AuditFilter, AuditPosition } from "#api/audit/model.ts";
 import { readAuditRows, type StoredAuditRow } from "#api/audit/store-reads.ts";
-import { createExplainer } from "../../bench/growth/plans.ts";
 import { createTestDatabase, type TestDatabase } from "./harness/database.ts";
+import { createExplainer } from "./harness/plans.ts";
 
 const RECORDS = 30_000;
 const LIMIT = 20;
@@ -131,10 +131,9 @@ test("no filter makes a page look at much more than it shows", async () => {
   const looked: Record<string, number> = {};
   for (const [name, filter] of Object.entries(FILTERS)) {
     for (const order of ["newest first", "oldest first"] as const) {
-      const { sequential, rowsRead } = await explainer.explain({
-        name,
-        run: () => readAuditRows(explainer.pool, filter, { order, from: null, upTo: null, limit: LIMIT }),
-      });
+      const { sequential, rowsRead } = await explainer.explain(() =>
+        readAuditRows(explainer.pool, filter, { order, from: null, upTo: null, limit: LIMIT }),
+      );
       if (sequential.length > 0 || rowsRead > MAX_LOOKED) looked[`${name}, ${order}`] = rowsRead;
     }
   }

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { parseConfig } from "#api/config.ts";
 import type { ProcessRecord } from "#api/processes/model/schemas.ts";
 import { type CyrnelServer, openServer } from "#api/server.ts";
-import { listHostileSources } from "../../bench/attacks/sources.ts";
+import { listHostileSources } from "../security/hostile-sources.ts";
 import { createTestDatabase, type TestDatabase } from "./harness/database.ts";
 
 let database: TestDatabase;

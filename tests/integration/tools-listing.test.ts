@@ -1,9 +1,9 @@
 /** Listing many tools of many services: pages are parts of the whole, and cost what they show wherever they begin. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { listToolRows, type ToolFilter, type ToolPosition, type ToolRow } from "#api/tools/store.ts";
-import { createExplainer } from "../../bench/growth/plans.ts";
-import { insertTools } from "../../bench/tools/tools-data.ts";
 import { createTestDatabase, type TestDatabase } from "./harness/database.ts";
+import { createExplainer } from "./harness/plans.ts";
+import { insertTools } from "./harness/tools-data.ts";
 
 const TOOLS = 3000;
 const TOOLS_PER_SERVICE = 100;
@@ -80,10 +80,9 @@ test("a page looks at the tools of a few services, wherever it begins", async ()
   for (const [filterName, filter] of Object.entries(FILTERS)) {
     for (const at of [null, 55, TOOLS / 2, TOOLS - 70]) {
       const after = at === null ? null : positionOf(all[at] as ToolRow);
-      const { rowsRead } = await explainer.explain({
-        name: filterName,
-        run: () => listToolRows(explainer.pool, filter, { from: after, limit: LIMIT }),
-      });
+      const { rowsRead } = await explainer.explain(() =>
+        listToolRows(explainer.pool, filter, { from: after, limit: LIMIT }),
+      );
       // Of a handful of services a page each, and the services.
       if (rowsRead > 8 * LIMIT + 3 * (TOOLS / TOOLS_PER_SERVICE))
         looked[`${filterName} after ${at}`] = rowsRead;

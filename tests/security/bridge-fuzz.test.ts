@@ -1,6 +1,6 @@
 /**
- * A hostile child against the host's side of the bridge, from fixed seeds; `npm run bench -- fuzz` does the same for a
- * million frames. Every failure prints the seed that replays it and the messages it takes.
+ * A hostile child against the host's side of the bridge, from fixed seeds. Every failure prints its seed and the
+ * messages it takes. FUZZ_FRAMES sets how many frames are played.
  */
 import { describe, expect, test } from "vitest";
 import { createMonitor } from "#runner/process/monitor.ts";
@@ -13,7 +13,9 @@ import { playAsProcess } from "./bridge-fuzz/hostile-runs.ts";
 import { findFaultInCall, findFaultInEnd, findFaultInOutput } from "./bridge-fuzz/legitimate.ts";
 import { createPrng } from "./bridge-fuzz/prng.ts";
 
-const FRAMES = 20_000;
+const FRAMES = Number(process.env.FUZZ_FRAMES ?? 20_000);
+/** 20,000 frames take a few seconds. */
+const TIMEOUT_MS = 120_000 + FRAMES;
 const FIRST_SEED = 1;
 const FIRST_PROCESS_SEED = 260;
 const PROCESSES = 40;
@@ -21,25 +23,29 @@ const PROCESSES_AT_ONCE = 4;
 const MAX_KEPT_BYTES = 48 * 1024 * 1024;
 
 describe("the host's side of the bridge", () => {
-  test(`judges ${FRAMES} frames of a hostile child: it never throws, stays within its bounds and ends every run once`, async () => {
-    const campaign = await runCampaign({ firstSeed: FIRST_SEED, frames: FRAMES });
-    expect(campaign.failure ?? "none").toBe("none");
-    expect(campaign.frames).toBeGreaterThanOrEqual(FRAMES);
-    expect(campaign.heapGrowthBytes).toBeLessThan(MAX_KEPT_BYTES);
-    // A campaign that never got past the first check would prove nothing: every way to end was met.
-    expect(Object.keys(campaign.ends).sort()).toEqual([
-      "aborted",
-      "closed broken",
-      "closed closed",
-      "closed ended",
-      "end ok",
-      "end output_limit",
-      "end script_error",
-      "end unhandled_rejection",
-      "violation output_limit",
-      "violation sandbox_violation",
-    ]);
-  }, 120_000);
+  test(
+    `judges ${FRAMES} frames of a hostile child: it never throws, stays within its bounds and ends every run once`,
+    async () => {
+      const campaign = await runCampaign({ firstSeed: FIRST_SEED, frames: FRAMES });
+      expect(campaign.failure ?? "none").toBe("none");
+      expect(campaign.frames).toBeGreaterThanOrEqual(FRAMES);
+      expect(campaign.heapGrowthBytes).toBeLessThan(MAX_KEPT_BYTES);
+      // A campaign that never got past the first check would prove nothing: every way to end was met.
+      expect(Object.keys(campaign.ends).sort()).toEqual([
+        "aborted",
+        "closed broken",
+        "closed closed",
+        "closed ended",
+        "end ok",
+        "end output_limit",
+        "end script_error",
+        "end unhandled_rejection",
+        "violation output_limit",
+        "violation sandbox_violation",
+      ]);
+    },
+    TIMEOUT_MS,
+  );
 
   test(`ends the runs of ${PROCESSES} hostile processes, and the processes`, async () => {
     using monitor = createMonitor();

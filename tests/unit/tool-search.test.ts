@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { writeLineSignature } from "#kernel/tool-docs/line-signature.ts";
 import type { SearchableTool } from "#kernel/tool-search/entries.ts";
 import { createToolIndex } from "#kernel/tool-search/tool-index.ts";
-import { addUp, indexDefinitions, readQuestions, score } from "../../bench/tools/search-questions/score.ts";
+import { addUp, indexDefinitions, readQuestions, score } from "./search-questions/score.ts";
 
 const PAGE = { after: null, limit: 100 };
 

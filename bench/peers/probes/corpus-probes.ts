@@ -3,7 +3,7 @@ import { runControl } from "#tests/security/corpus/control/run-control.ts";
 import { PROBES } from "#tests/security/corpus/index.ts";
 import type { Probe } from "#tests/security/corpus/probe.ts";
 import { collectSecret } from "./loot.ts";
-import type { PeerProbe } from "./probe.ts";
+import type { PeerProbe } from "./world.ts";
 
 const OWN_INTERFACE = /\b(tools|cyrnel)\b/;
 /** What a sandbox may rightly lack: a script that needs it would end at once and say nothing. */

@@ -1,8 +1,7 @@
 /** Probes that use what a platform offers to reach what is round the host. All ways to ask for a module are tried. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import type { PeerProbe } from "./probe.ts";
-import { type Facts, openWorld, SECRET, SPELLED, type World } from "./world.ts";
+import { type Facts, openWorld, type PeerProbe, SECRET, SPELLED } from "./world.ts";
 
 const CONTROL_MS = 20_000;
 
@@ -58,13 +57,9 @@ export const worldProbes: PeerProbe[] = Object.entries(ATTACKS).map(([name, atta
   return { id: `world.${name}`, group: "world", script, control: () => runInPlainNode(script) };
 });
 
-/** Node as it is, started by a host that has the secret. */
+/** Runs a probe in Node as it is, started by a host that has the secret. */
 async function runInPlainNode(script: PeerProbe["script"]): Promise<string | null> {
   await using world = await openWorld();
-  return await tryInPlainNode(script, world);
-}
-
-async function tryInPlainNode(script: PeerProbe["script"], world: World): Promise<string | null> {
   const child = spawn(process.execPath, ["--no-warnings", "-"], {
     env: { SECRET },
     stdio: ["pipe", "pipe", "ignore"],

@@ -1,4 +1,4 @@
-/** What there is to steal and to break round a host: a secret in many places, a folder, sockets, another process. */
+/** What there is to steal and to break around a host: a secret in many places, a folder, sockets, another process. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
@@ -21,6 +21,15 @@ export interface Facts {
   tcpPort: number;
   udpPort: number;
   bystanderPid: number;
+}
+
+/** One attack, made in the same way on every peer, with a control in which it works. */
+export interface PeerProbe {
+  id: string;
+  group: "world" | "realm" | "time" | "memory";
+  script(facts: Facts, hostPid: number): string;
+  /** Returns null where the attack works without a sandbox, as it should; else what was seen. */
+  control(): Promise<string | null>;
 }
 
 export interface World extends AsyncDisposable {

@@ -1,4 +1,4 @@
-/** Rows for measurements over tools: 40 services with tools named and described as real APIs do, always the same ones. */
+/** Services whose tools have names and descriptions as those of real APIs; the same ones each time. */
 import type { Pool } from "#api/db/pool.ts";
 
 const VERBS =
@@ -17,35 +17,10 @@ const FILLER =
   "the a of for with in by that which when this given its every one all only if be is are may must not and or from to at on returns provides allows requires authenticated organisation permission scope pagination results default optional identifier resource endpoint request response token access public private owner name list array field value status state created updated timestamp filter sort direction page size limit event hook member team role".split(
     " ",
   );
-const TOOLS_PER_SERVICE = 250;
 const BATCH = 500;
 
-/** Queries as agents write them: one word, several, prefixes, misspellings, whole paths, nothing that exists. */
-export const QUERIES = [
-  "create issue",
-  "get",
-  "list",
-  "github",
-  "github.createIssue1",
-  "delete repository comment",
-  "creat isue",
-  "githb",
-  "invoce paymnt",
-  "subscr",
-  "search",
-  "list pull requests of a repository",
-  "refund charge stripe",
-  "us",
-  "permission scope pagination",
-  "zzqqxx",
-  "updat mileston gitlab",
-  "webhook",
-  "send message to channel",
-  "export report",
-];
-
-/** Inserts `count` tools, in services that are enabled, of an adapter that is. */
-export async function insertTools(pool: Pool, count: number, perService = TOOLS_PER_SERVICE): Promise<void> {
+/** Inserts `count` tools. Their services and adapter are enabled. */
+export async function insertTools(pool: Pool, count: number, perService: number): Promise<void> {
   await pool`
     insert into modules (id, type, name, description, is_builtin, enabled, hash)
     values ('bench', 'adapter', 'Bench', '', true, true, ${"0".repeat(64)}) on conflict do nothing`;

@@ -1,12 +1,12 @@
 /**
- * Hostile sources: each is made to hold up whoever parses it. A server may refuse one or run it; either way, only that run may notice.
- * tests/integration/processes-hostile-sources.test.ts and `npm run bench -- attacks` submit them.
+ * Sources made to hold up whoever parses them. A server may refuse one or run it; either way, only that run may notice.
+ * `npm run bench -- attacks` submits them too.
  */
 export interface HostileSource {
   name: string;
   code: string;
   files?: Record<string, { text: string }>;
-  /** What its run ends with; absent: any. */
+  /** The only reason its run may end with. */
   reason?: string;
 }
 
