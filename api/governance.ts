@@ -14,6 +14,7 @@ import { createRoles, type Roles } from "./access/roles/service.ts";
 import { readRoles } from "./access/roles/store.ts";
 import { fitsPatterns } from "./access/tool-patterns.ts";
 import { type AuditActor, type AuditLog, createAuditLog } from "./audit/log.ts";
+import type { AuditOutcome } from "./audit/model.ts";
 import { type AuditTrail, createAuditTrail } from "./audit/service.ts";
 import { startAuditRetention } from "./audit/store.ts";
 import type { Config } from "./config.ts";
@@ -161,6 +162,14 @@ function actorOf(id: string, keys: Pick<KeyVerifier, "find">): AuditActor {
   return { kind: "key", id, name: keys.find(id)?.name ?? id };
 }
 
+const AUDIT_OUTCOMES = {
+  ok: "ok",
+  denied: "refused",
+  error: "failed",
+  canceled: "canceled",
+  unknown: "unknown",
+} as const satisfies Record<CallRecord["outcome"], AuditOutcome>;
+
 /** Puts every tool call that is over, with what the policies said about it, on the audit trail. Never throws. */
 function createCallRecorder(options: CallRecorderOptions): (record: CallRecord) => void {
   const { audit, keys, withoutKey } = options;
@@ -172,7 +181,7 @@ function createCallRecorder(options: CallRecorderOptions): (record: CallRecord) 
       actor: actorOf(startedBy ?? withoutKey, keys),
       action: "tool.call",
       object: { kind: "tool", id: pathOf({ serviceId, toolId }) },
-      outcome: outcome === "ok" ? "ok" : outcome === "denied" ? "refused" : "failed",
+      outcome: AUDIT_OUTCOMES[outcome],
       code: code ?? undefined,
       httpStatus: httpStatus ?? undefined,
       processId: caller.processId,

@@ -1202,10 +1202,10 @@ export interface components {
                 kind: string;
             } | null;
             /**
-             * @description `refused`: by a rule or because it was wrong. `failed`: it went wrong.
+             * @description `refused`: by a rule or because it was wrong. `failed`: it went wrong. `canceled`: a tool call that was given up before it was sent. `unknown`: one that was given up after that, so that the service may have carried it out. Older records say `failed` for these two.
              * @enum {string}
              */
-            outcome: "ok" | "refused" | "failed";
+            outcome: "ok" | "refused" | "failed" | "canceled" | "unknown";
             /** @description The parameters, redacted and cut; null without any. */
             parameters: unknown;
             /** @description Of the parameters as JSON with sorted keys; of settings that are secret, without their values. */
@@ -2188,7 +2188,7 @@ export interface components {
         ModulesId: string;
         ObjectId: string;
         ObjectKind: string;
-        Outcome: "ok" | "refused" | "failed";
+        Outcome: "ok" | "refused" | "failed" | "canceled" | "unknown";
         /** @description The name, percent-encoded where it has a scope. */
         PackagesName: string;
         PackagesVersion: string;

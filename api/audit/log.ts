@@ -8,6 +8,7 @@ import type { Db } from "#api/db/pool.ts";
 import { isRefusedData } from "../db/pool.ts";
 import { AppError } from "../errors.ts";
 import type { MovedFile } from "../tools/gate.ts";
+import type { AuditOutcome } from "./model.ts";
 import { describeParameters, type Redact } from "./parameters.ts";
 import { type AuditRow, insertAuditRows } from "./store.ts";
 
@@ -28,7 +29,7 @@ export interface AuditEntry {
   /** `object.verb`. */
   action: string;
   object?: { kind: string; id: string | null } | undefined;
-  outcome: "ok" | "refused" | "failed";
+  outcome: AuditOutcome;
   /** Error code. */
   code?: string | undefined;
   /** Of a tool call: what the service answered with. */

@@ -4,7 +4,8 @@ import { pageQuerySchema } from "../http/cursor.ts";
 import { periodFields, processIdSchema } from "../http/filters.ts";
 
 export const ACTOR_KINDS = ["anonymous", "bootstrap", "key", "system"] as const;
-export const OUTCOMES = ["ok", "refused", "failed"] as const;
+export const OUTCOMES = ["ok", "refused", "failed", "canceled", "unknown"] as const;
+export type AuditOutcome = (typeof OUTCOMES)[number];
 const DECISIONS = ["allow", "ask", "block"] as const;
 
 export const auditRecordSchema = z
@@ -18,7 +19,9 @@ export const auditRecordSchema = z
     object: z.object({ kind: z.string(), id: z.string().nullable() }).nullable(),
     outcome: z
       .enum(OUTCOMES)
-      .describe("`refused`: by a rule or because it was wrong. `failed`: it went wrong."),
+      .describe(
+        "`refused`: by a rule or because it was wrong. `failed`: it went wrong. `canceled`: a tool call that was given up before it was sent. `unknown`: one that was given up after that, so that the service may have carried it out. Older records say `failed` for these two.",
+      ),
     code: z
       .string()
       .nullable()

@@ -4,6 +4,7 @@
  */
 import type { Db } from "#api/db/pool.ts";
 import { removeInBatches, type Sweep, startSweeps } from "#api/db/sweeps.ts";
+import type { AuditOutcome } from "./model.ts";
 
 const SWEEP_INTERVAL_MS = 60 * 60_000;
 const BATCH_RECORDS = 1000;
@@ -17,7 +18,7 @@ export interface AuditRow {
   action: string;
   objectKind: string | null;
   objectId: string | null;
-  outcome: "ok" | "refused" | "failed";
+  outcome: AuditOutcome;
   code: string | null;
   httpStatus: number | null;
   requestId: string | null;

@@ -384,7 +384,7 @@ create table audit_log (
   constraint audit_log_pkey PRIMARY KEY (id),
   constraint audit_log_actor_kind_check CHECK ((actor_kind = ANY (ARRAY['anonymous'::text, 'bootstrap'::text, 'key'::text, 'system'::text]))),
   constraint audit_log_decision_check CHECK ((decision = ANY (ARRAY['allow'::text, 'ask'::text, 'block'::text]))),
-  constraint audit_log_outcome_check CHECK ((outcome = ANY (ARRAY['ok'::text, 'refused'::text, 'failed'::text]))),
+  constraint audit_log_outcome_check CHECK ((outcome = ANY (ARRAY['ok'::text, 'refused'::text, 'failed'::text, 'canceled'::text, 'unknown'::text]))) NOT VALID,
   constraint audit_log_parameters_sha256_check CHECK ((length(parameters_sha256) = 32))
 );
 CREATE INDEX audit_log_by_action ON public.audit_log USING btree (action, at, id);

@@ -10,11 +10,13 @@ import { act, type Session, type Shell } from "../session.ts";
 import { ago } from "../table.ts";
 import { addCommand, examples, printList } from "./resource.ts";
 
+const OUTCOMES = ["ok", "refused", "failed", "canceled", "unknown"] as const;
+
 interface Filter {
   actor?: string;
   action?: string;
   object?: string;
-  outcome?: "ok" | "refused" | "failed";
+  outcome?: (typeof OUTCOMES)[number];
   process?: string;
   from?: string;
   to?: string;
@@ -42,9 +44,7 @@ function withFilter(command: Command): Command {
     .option("--actor <id>", "only of this actor")
     .option("--action <name>", "only this action")
     .option("--object <id>", "only about this object")
-    .addOption(
-      new Option("--outcome <outcome>", "only with this outcome").choices(["ok", "refused", "failed"]),
-    )
+    .addOption(new Option("--outcome <outcome>", "only with this outcome").choices(OUTCOMES))
     .option("--process <id>", "only of this process")
     .option("--from <time>", "from this time on, ISO 8601")
     .option("--to <time>", "before this time, ISO 8601");

@@ -14,8 +14,10 @@ const OUTCOMES = [
   ["ok", "Done"],
   ["refused", "Refused"],
   ["failed", "Failed"],
+  ["canceled", "Canceled"],
+  ["unknown", "Unknown"],
 ] as const;
-const LOOKS: Record<string, string> = { ok: "good", refused: "wait", failed: "bad" };
+const LOOKS: Record<string, string> = { ok: "good", refused: "wait", failed: "bad", unknown: "bad" };
 const REFRESH_MS = 5000;
 
 export default function AuditPage() {

@@ -72,7 +72,7 @@ test("a run that is killed while a person is waited for shows the time until the
   const [call] = (await on.server.get(`/processes/${id}/calls`)).body.calls;
   expect(call).toMatchObject({ status: "canceled" });
   const { records } = (await on.server.get(`/audit?action=tool.call&processId=${id}`)).body;
-  expect(records).toMatchObject([{ outcome: "failed", code: "call_canceled" }]);
+  expect(records).toMatchObject([{ outcome: "canceled", code: "call_canceled" }]);
   expect(call.waitedMs).toBeGreaterThanOrEqual(WAIT_MS);
   expect(call.durationMs).toBeLessThan(call.waitedMs);
 });
