@@ -86,6 +86,12 @@ export const fetchScopeSchema = z.object({
 });
 export type FetchScope = z.infer<typeof fetchScopeSchema>;
 
+/**
+ * Keyword of an output schema: the schema of what the error of a failed call has beside its message, such as `{status, body}`. Its
+ * references are those of the output schema.
+ */
+export const FAILURES = "x-failures";
+
 export const toolDefinitionSchema = z.object({
   /** `list`, or `issues.list` where the definition itself groups its tools: scripts call `tools.<service>.issues.list(…)`. */
   id: z

@@ -3,6 +3,7 @@
  * `$defs`,
  * comment-safe texts. Anything else becomes `{}`. The type printer sees only such copies.
  */
+import { FAILURES } from "#sdk";
 import { commentText, describeSchema, joinTexts } from "./doc-comment.ts";
 import { isRecord, own, resolvePointer } from "./pointer.ts";
 
@@ -74,6 +75,14 @@ export function makePlainSchema(source: unknown, usedNames: Set<string>): PlainS
   cutReferenceLoops(copy.definitions);
   if (copy.definitions.size > 0) schema.$defs = Object.fromEntries(copy.definitions);
   return schema;
+}
+
+/** Copies the schema of the errors of failed calls, or returns null where the output schema has none. */
+export function makePlainFailures(outputSchema: unknown, usedNames: Set<string>): PlainSchema | null {
+  const failures = isRecord(outputSchema) ? own(outputSchema, FAILURES) : undefined;
+  if (!isRecord(outputSchema) || !isRecord(failures)) return null;
+  const description = "What the error of a failed call has, where the service answered.";
+  return makePlainSchema({ description, ...failures, $defs: own(outputSchema, "$defs") }, usedNames);
 }
 
 /** Makes a schema an object schema: parameters always are, even where the schema has no type. */

@@ -6,7 +6,7 @@
 import { IDENTIFIER_PATTERN, type ToolDocsInput } from "#sdk";
 import { commentText } from "./doc-comment.ts";
 import { buildExampleParameters, printLiteral } from "./example-value.ts";
-import { asParameters, makePlainSchema, type PlainSchema } from "./plain-schema.ts";
+import { asParameters, makePlainFailures, makePlainSchema, type PlainSchema } from "./plain-schema.ts";
 import { type PrintOptions, printDefinitions } from "./print-types.ts";
 
 const maxDescriptionChars = 8000;
@@ -55,9 +55,8 @@ function declareTool(input: ToolDocsInput, description: string): string {
 }
 
 /** Names that generated declarations must not redefine. */
-const RESERVED_NAMES = "Input Output Array Object Promise Record String Number Boolean Function Symbol".split(
-  " ",
-);
+const RESERVED_NAMES =
+  "Input Output Failure Array Object Promise Record String Number Boolean Function Symbol".split(" ");
 const IN_FENCE: PrintOptions = { indent: "", keyword: "", end: "", gap: "\n\n" };
 const MAX_DECLARATION_CHARACTERS = 200_000;
 const UNKNOWN_TYPES = `/** The tool's schema is too large to be shown as a type: see \`cyrnel.getTool\` for the schema itself. */
@@ -65,12 +64,17 @@ type Input = Record<string, unknown>
 
 type Output = unknown`;
 
-/** Declares `Input` and `Output` with the types they refer to. */
+/** Declares `Input`, `Output` and, where failures are declared, `Failure`, with the types they refer to. */
 function declareTypes(inputSchema: unknown, outputSchema: unknown): string {
   const usedNames = new Set(RESERVED_NAMES);
   const input = asParameters(makePlainSchema(inputSchema, usedNames));
   const output = makePlainSchema(outputSchema, usedNames);
-  const text = [declareRoot("Input", input), declareRoot("Output", output)].join("\n\n");
+  const failure = makePlainFailures(outputSchema, usedNames);
+  const text = [
+    declareRoot("Input", input),
+    declareRoot("Output", output),
+    ...(failure === null ? [] : [declareRoot("Failure", failure)]),
+  ].join("\n\n");
   return text.length > MAX_DECLARATION_CHARACTERS ? UNKNOWN_TYPES : text;
 }
 

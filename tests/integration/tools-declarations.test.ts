@@ -77,7 +77,15 @@ test("declares calls, results and what is optional, so that mistakes are found b
     get: {
       inputSchema: { type: "object", properties: { id: { type: "string" } }, required: ["id"] },
       outputSchema: {
-        $defs: { order: { type: "object", properties: { other: { type: "boolean" } } } },
+        "x-failures": {
+          type: "object",
+          properties: { status: { enum: [404] }, body: { $ref: "#/$defs/problem" } },
+          required: ["status", "body"],
+        },
+        $defs: {
+          order: { type: "object", properties: { other: { type: "boolean" } } },
+          problem: { type: "object", properties: { reason: { type: "string" } } },
+        },
         $ref: "#/$defs/order",
       },
     },
@@ -92,8 +100,14 @@ test("declares calls, results and what is optional, so that mistakes are found b
     const saved: { file: string; size: number; contentType: string } = await tools.shop.list({}, { saveAs: "a" });
     const part: { status: string; body: typeof saved } = await tools.shop.http({}, { saveAs: saved.file });
     const same: typeof part = await cyrnel.services.shop.tools.http.invoke({}, { saveAs: "b" });
+    await tools.shop.get({ id: "y" }).catch((error: CyrnelService_shop.GetError) => {
+      const status: 404 = error.status;
+      const reason: string | undefined = error.body.reason;
+      return reason ?? status;
+    });
     cyrnel.output({ flag, first: found[0]?.path, docs: await cyrnel.getToolDocs({ serviceId: "shop", toolId: "get" }) });`;
   expect(await compile(declarations, fine)).toBe("");
+  expect(declarations).toContain("@throws {GetError}");
   for (const wrong of [
     "await tools.shop.get();",
     "await tools.shop.get({ id: 5 });",

@@ -218,6 +218,24 @@ test("the document an agent reads", async () => {
   `);
 });
 
+test("declared failures are a type of their own", async () => {
+  const markdown = await document(
+    {},
+    {
+      type: "object",
+      "x-failures": {
+        type: "object",
+        properties: { status: { enum: [404, 422] }, body: { $ref: "#/$defs/Problem" } },
+        required: ["status", "body"],
+      },
+      $defs: { Problem: { type: "object", properties: { reason: { type: "string" } } } },
+    },
+  );
+  expect(readFences(markdown).types).toMatch(
+    /interface Failure \{\n {2}status: 404 \| 422\n {2}body: Problem\n\}\n\ninterface Problem \{\n {2}reason\?: string\n\}$/,
+  );
+});
+
 test("nothing is fetched for a reference, neither over the network nor from a file", async () => {
   let requests = 0;
   const server = createServer((_, response) => {

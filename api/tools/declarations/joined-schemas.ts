@@ -2,7 +2,12 @@
  * The schemas of all tools of a service as one document of definitions, in which definitions that tools share stand
  * once. Runs in the thread that writes declarations.
  */
-import { asParameters, makePlainSchema, type PlainSchema } from "#kernel/tool-docs/plain-schema.ts";
+import {
+  asParameters,
+  makePlainFailures,
+  makePlainSchema,
+  type PlainSchema,
+} from "#kernel/tool-docs/plain-schema.ts";
 
 export interface ToolSchemas {
   id: string;
@@ -16,6 +21,8 @@ export interface ToolTypes {
   id: string;
   input: string;
   output: string;
+  /** What its error has; null where nothing is declared. */
+  failure: string | null;
   /** Whether it can be called without parameters. */
   isInputOptional: boolean;
 }
@@ -53,21 +60,39 @@ export function joinSchemas(sources: readonly ToolSchemas[]): JoinedSchemas {
   }));
   const tools = sources.map(({ id, input, output }, index): ToolTypes => {
     const { input: inputName, output: outputName } = names[index] as { input: string; output: string };
-    const parameters = asParameters(addSchema(join, inputName, JSON.parse(input)));
+    const plain = makePlainSchema(JSON.parse(input), new Set(RESERVED_NAMES));
+    const parameters = asParameters(addSchema(join, inputName, plain));
     join.definitions.set(inputName, parameters);
-    join.definitions.set(outputName, addSchema(join, outputName, JSON.parse(output)));
+    const outputSchema = JSON.parse(output);
+    join.definitions.set(
+      outputName,
+      addSchema(join, outputName, makePlainSchema(outputSchema, new Set(RESERVED_NAMES))),
+    );
     return {
       id,
       input: inputName,
       output: outputName,
+      failure: addFailure(join, id, outputSchema),
       isInputOptional: (parameters.required ?? []).length === 0,
     };
   });
   return { definitions: Object.fromEntries(join.definitions), tools };
 }
 
-function addSchema(join: Join, name: string, source: unknown): PlainSchema {
-  const { $defs = {}, ...root } = makePlainSchema(source, new Set(RESERVED_NAMES));
+/** Tools whose failures are the same share a type. */
+function addFailure(join: Join, id: string, outputSchema: unknown): string | null {
+  const failure = makePlainFailures(outputSchema, new Set(RESERVED_NAMES));
+  if (failure === null) return null;
+  const identity = JSON.stringify(failure);
+  const known = join.known.get(identity);
+  if (known !== undefined) return known;
+  const name = takeName(join, `${id}Error`);
+  join.known.set(identity, name);
+  join.definitions.set(name, addSchema(join, name, failure));
+  return name;
+}
+
+function addSchema(join: Join, name: string, { $defs = {}, ...root }: PlainSchema): PlainSchema {
   const renamed = new Map([["#", name]]);
   const isOwn = new Set<string>();
   const texts = new Map(Object.entries($defs).map(([key, value]) => [key, JSON.stringify(value)]));

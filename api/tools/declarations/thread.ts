@@ -78,10 +78,13 @@ function declareMembers(members: ToolNode["members"], indent: string): string[] 
 
 /** Without a name: what can be called itself. */
 function declareTool(name: string, { tool, description }: DescribedTool, indent: string): string[] {
-  const { input, output, isInputOptional } = tool;
-  const lines = commentText(description, MAX_DESCRIPTION_CHARACTERS).split("\n");
+  const { input, output, failure, isInputOptional } = tool;
+  const text = commentText(description, MAX_DESCRIPTION_CHARACTERS);
+  const lines = [text, failure === null ? "" : `@throws {${failure}}`].flatMap((part) =>
+    part === "" ? [] : part.split("\n"),
+  );
   const comment =
-    lines[0] === ""
+    lines.length === 0
       ? []
       : [`${indent}/**`, ...lines.map((line) => `${indent} * ${line}`.trimEnd()), `${indent} */`];
   return [

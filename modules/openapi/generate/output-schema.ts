@@ -1,5 +1,8 @@
-/** The output schema of a tool: one alternative of `{status, headers, body}` per declared response that is a success: others reject. */
-import type { JSONSchema } from "#sdk";
+/**
+ * The output schema of a tool: one alternative of `{status, headers, body}` per declared response that is a success. Other answers
+ * reject; what their error has is under `x-failures`.
+ */
+import { FAILURES, type JSONSchema } from "#sdk";
 import { essence, isText } from "../media-types.ts";
 import { type Fields, isRecord, own, ownRecord, ownText } from "../records.ts";
 import { kindOf } from "./bodies.ts";
@@ -15,6 +18,10 @@ const BINARY_ANSWER = {
 
 /** Deeper levels are left out, one step after the other, until a schema without references fits the budget. */
 const DEPTH_STEPS = [100, 10, 7, 5, 4, 3] as const;
+
+/** Most documents describe all failures by one schema. */
+const MAX_FAILURE_BYTES = 4000;
+const MAX_FAILURE_DEPTH = 4;
 
 export interface OutputBudget {
   /** Of the `$defs`, and again of the rest. */
@@ -53,10 +60,63 @@ export function describeOutput(
     if (JSON.stringify(root).length <= maxBytes) break;
     root = build(depth);
   }
+  const failures = describeFailures(
+    responses.filter((response) => !shown.includes(response)),
+    (response) => describeBody(response, table, references, MAX_FAILURE_DEPTH),
+  );
   return {
-    schema: table.complete(root, maxBytes),
+    schema: withFailures(
+      table.complete(root, maxBytes),
+      failures && table.complete(failures, MAX_FAILURE_BYTES),
+    ),
     accept: acceptOf(responses.map(({ response }) => response)),
   };
+}
+
+interface Response {
+  status: string;
+  response: Fields;
+}
+
+/** One alternative of `{status, body}` per body: statuses that share one stand together. Null without any. */
+function describeFailures(
+  responses: readonly Response[],
+  bodyOf: (response: Fields) => JSONSchema | boolean,
+): JSONSchema | null {
+  const statuses = responses.map(({ status }) => status);
+  const groups = new Map<string, { body: JSONSchema | boolean; statuses: JSONSchema[] }>();
+  for (const { status, response } of responses) {
+    const body = bodyOf(response);
+    const text = JSON.stringify(body);
+    const group = groups.get(text) ?? { body, statuses: [] };
+    groups.set(text, group);
+    group.statuses.push(describeStatus(status, statuses));
+  }
+  const build = (found: { body: JSONSchema | boolean; statuses: JSONSchema[] }[]) =>
+    found.map(({ body, statuses }) => ({
+      type: "object",
+      properties: { status: joinStatuses(statuses), body },
+      required: ["status", "body"],
+    }));
+  let alternatives: JSONSchema[] = build([...groups.values()]);
+  if (JSON.stringify(alternatives).length > MAX_FAILURE_BYTES) {
+    alternatives = build([{ body: {}, statuses: [...groups.values()].flatMap((group) => group.statuses) }]);
+  }
+  return alternatives.length > 1 ? { anyOf: alternatives } : (alternatives[0] ?? null);
+}
+
+/** Exact statuses, unless a range or `default` is among them. */
+function joinStatuses(statuses: readonly JSONSchema[]): JSONSchema {
+  const exact = statuses.map(({ const: status }) => status);
+  return exact.includes(undefined) ? { type: "integer" } : { enum: exact };
+}
+
+/** The definitions of the answer come first: the same name is the same schema, perhaps cut elsewhere. */
+function withFailures(schema: JSONSchema, failures: JSONSchema | null): JSONSchema {
+  if (failures === null) return schema;
+  const { $defs, ...own } = failures;
+  const all = { ...($defs as JSONSchema | undefined), ...(schema.$defs as JSONSchema | undefined) };
+  return { ...schema, [FAILURES]: own, ...(Object.keys(all).length > 0 && { $defs: all }) };
 }
 
 /** `2xx` is `2XX`. */

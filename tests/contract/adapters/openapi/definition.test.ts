@@ -145,6 +145,50 @@ test("the output is one alternative per response that is a success, and they exc
   expect(validate({ status: 500, headers, body: { contentType: "image/png", base64: "" } })).toBe(false);
 });
 
+test("the other responses are what a call fails with: one alternative per body, references and all", async () => {
+  const problem = {
+    description: "no",
+    content: { "application/json": { schema: { $ref: "#/components/schemas/Problem" } } },
+  };
+  const output = await outputOf(
+    documentOf(
+      "/x",
+      {
+        responses: {
+          200: { description: "ok" },
+          404: problem,
+          409: { description: "taken" },
+          422: problem,
+          "5XX": problem,
+        },
+      },
+      {
+        components: { schemas: { Problem: { type: "object", properties: { reason: { type: "string" } } } } },
+      },
+    ),
+  );
+  const part = (status: Loose, body: Loose) => ({
+    type: "object",
+    properties: { status, body },
+    required: ["status", "body"],
+  });
+  expect(output["x-failures"]).toEqual({
+    anyOf: [part({ type: "integer" }, { $ref: "#/$defs/Problem" }), part({ enum: [409] }, {})],
+  });
+  expect(output.$defs.Problem.properties).toEqual({ reason: { type: "string" } });
+  const many = Object.fromEntries(
+    Array.from({ length: 60 }, (_, index) => [
+      400 + index,
+      { description: "no", content: { "application/json": { schema: { const: "x".repeat(100) + index } } } },
+    ]),
+  );
+  const bounded = await outputOf(documentOf("/x", { responses: { 200: { description: "ok" }, ...many } }));
+  expect(bounded["x-failures"]).toEqual(part({ enum: Object.keys(many).map(Number) }, {}));
+  expect(
+    await outputOf(documentOf("/x", { responses: { default: { description: "any" } } })),
+  ).not.toHaveProperty("x-failures");
+});
+
 test("what is read-only is none of a request's, and what is write-only none of a response's, allOf included", async () => {
   const schema = {
     allOf: [
