@@ -24,7 +24,7 @@ import { AppError } from "./errors.ts";
 import { KEYLESS, type KeyVerifier } from "./http/auth.ts";
 import type { Installation } from "./packages/model.ts";
 import type { LeftFiles, ProcessRow } from "./processes/model/records.ts";
-import type { CallCaller, CallGate, CallRecord } from "./tools/gate.ts";
+import type { CallCaller, CallGate, CallRecord } from "./tools/contract.ts";
 import type { KnownTool } from "./tools/store.ts";
 
 /** What the HTTP surface needs of it. */

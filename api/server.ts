@@ -15,8 +15,10 @@ import { startSelfCheck } from "#api/observe/self-check.ts";
 import { createBindings } from "#api/processes/calls/bindings.ts";
 import { RunRegistry } from "#api/processes/live/registry.ts";
 import { digestQuestion } from "#api/processes/model/digest.ts";
-import type { ToolHost } from "#api/processes/model/tool-host.ts";
+
+import type { ToolHost } from "#api/tools/contract.ts";
 import { pickSimilar } from "#kernel/tool-search/similarity.ts";
+
 import packageFile from "../package.json" with { type: "json" };
 import { buildApp, closeApp } from "./app.ts";
 import { createApprovalStore } from "./approvals/run-approvals.ts";
@@ -305,7 +307,7 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
   undo.use(replicas);
   // At once when runs have ended: what comes until then is handed on, what comes later is not accepted.
   const callsMs = () => config.shutdownTimeoutMs - lifecycle.drainingForMs;
-  undo.defer(() => closeApp(app, () => tools.caller.inFlight, callsMs()));
+  undo.defer(() => closeApp(app, () => tools.inFlight, callsMs()));
   // When no run is left: uploads and downloads do not wait for a store that is silent.
   undo.defer(() => storage.giveUp());
   // Before connections are closed: their streams end.

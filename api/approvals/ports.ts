@@ -6,7 +6,7 @@ import type { AuditLog } from "../audit/log.ts";
 import type { KeyVerifier } from "../http/auth.ts";
 import type { Redactor } from "../secrets/redactor.ts";
 import type { Vault } from "../secrets/vault.ts";
-import type { CallCaller, CallGate } from "../tools/gate.ts";
+import type { CallCaller, CallGate } from "../tools/contract.ts";
 import type { CheckOutcome } from "../tools/validation/validator.ts";
 import type { ApprovalRow } from "./store.ts";
 

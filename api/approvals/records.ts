@@ -2,7 +2,7 @@
 import { withDigits } from "#sdk";
 import { AppError } from "../errors.ts";
 import { type Caller, rightsOf } from "../http/auth.ts";
-import type { CallCaller } from "../tools/gate.ts";
+import type { CallCaller } from "../tools/contract.ts";
 import type { ApprovalRecord, ApprovalSummary } from "./model.ts";
 import type { ApprovalsOptions, Decider } from "./ports.ts";
 import { type ApprovalRow, findApproval } from "./store.ts";

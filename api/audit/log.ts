@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Db } from "#api/db/pool.ts";
 import { isRefusedData } from "../db/pool.ts";
 import { AppError } from "../errors.ts";
-import type { MovedFile } from "../tools/gate.ts";
+import type { MovedFile } from "../tools/contract.ts";
 import type { AuditOutcome } from "./model.ts";
 import { describeParameters, type Redact } from "./parameters.ts";
 import { type AuditRow, insertAuditRows } from "./store.ts";

@@ -1,6 +1,6 @@
 /** Puts together what `GET /environment` tells, from the active module, the leases and the queue. */
 import type { Modules } from "#api/components/modules/service.ts";
-import type { CallCaller } from "#api/tools/gate.ts";
+import type { CallCaller } from "#api/tools/contract.ts";
 import type { ModuleLogger } from "#sdk";
 import { type EnvironmentDescription, reportedStatusSchema } from "./model.ts";
 

@@ -9,7 +9,7 @@ import type { ProcessState } from "#api/processes/model/states.ts";
 import type { PackageSummary } from "#sdk";
 import type { ApprovalRecord } from "../approvals/model.ts";
 import type { Caller } from "../http/auth.ts";
-import type { CallCaller } from "../tools/gate.ts";
+import type { CallCaller } from "../tools/contract.ts";
 import type { Tools } from "../tools/service.ts";
 
 export type CallTrailEntry = z.output<typeof toolCallSchema>;

@@ -5,7 +5,7 @@ import { writeLineSignature } from "#kernel/tool-docs/line-signature.ts";
 import { writeExampleCall } from "#kernel/tool-docs/tool-docs.ts";
 import { AppError } from "../errors.ts";
 import { rightsOf, type Scope } from "../http/auth.ts";
-import type { ToolPath } from "../tools/gate.ts";
+import type { ToolPath } from "../tools/contract.ts";
 import { type ClientLink, followRun } from "./following.ts";
 import { answerInvalid, answerRefusal, answerResult, answerRun, answerWith } from "./outcome.ts";
 import type { McpPorts, RequestContext } from "./ports.ts";

@@ -8,7 +8,7 @@ import type { App } from "#api/http/app-type.ts";
 import { requireScope } from "#api/http/auth.ts";
 import { errorResponses } from "#api/http/responses.ts";
 import type { RunObserver } from "#api/processes/model/records.ts";
-import type { CallRecord } from "#api/tools/gate.ts";
+import type { CallRecord } from "#api/tools/contract.ts";
 import { createFileCounters, type FileCounters } from "./file-counters.ts";
 import { createGauges, type MetricsSources } from "./gauges.ts";
 

@@ -4,7 +4,7 @@ import semver from "semver";
 import type { Db } from "#api/db/pool.ts";
 import type { ContentStore } from "#api/files/contents/contents.ts";
 import type { PackageHost } from "#api/processes/model/packages.ts";
-import type { CallCaller } from "#api/tools/gate.ts";
+import type { CallCaller } from "#api/tools/contract.ts";
 import type { PackageDirectory } from "./directory.ts";
 import { findBundle } from "./store.ts";
 import type { Trials } from "./trials.ts";

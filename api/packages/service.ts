@@ -6,7 +6,7 @@ import type { Db } from "#api/db/pool.ts";
 import type { RevisionWatch } from "#api/db/revisions.ts";
 import type { ContentStore } from "#api/files/contents/contents.ts";
 import type { Caller } from "#api/http/auth.ts";
-import type { CallCaller } from "#api/tools/gate.ts";
+import type { CallCaller } from "#api/tools/contract.ts";
 import { AppError } from "../errors.ts";
 import type { PackageDirectory } from "./directory.ts";
 import type { Installations } from "./installations.ts";

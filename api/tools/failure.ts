@@ -3,7 +3,7 @@ import { describeMisfit } from "#kernel/parameter-check.ts";
 import type { Cut } from "../bounds/failure-text.ts";
 import { isDatabaseUnavailable } from "../db/pool.ts";
 import { AppError, type ErrorIssue } from "../errors.ts";
-import type { CallOutcome, ToolPath } from "./gate.ts";
+import type { CallOutcome, ToolPath } from "./contract.ts";
 import type { CheckOutcome } from "./validation/validator.ts";
 
 /** Refusals and failures that the host states, and their HTTP status. */
@@ -154,7 +154,10 @@ function withBody(message: string, body: unknown): string {
 }
 
 /** Of parameters that were not found to fit the tool's input schema. `path`: `service.tool`. */
-export function refuseMisfit(path: string, checked: Exclude<CheckOutcome, { kind: "fits" }>): CallError {
+export function toInvalidParameters(
+  path: string,
+  checked: Exclude<CheckOutcome, { kind: "fits" }>,
+): CallError {
   switch (checked.kind) {
     case "misfit": {
       const { issues } = checked;

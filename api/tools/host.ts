@@ -2,10 +2,8 @@
 import type { Db } from "../db/pool.ts";
 import { retryWhileAway } from "../db/retry.ts";
 import { AppError } from "../errors.ts";
-import type { ToolHost } from "../processes/model/tool-host.ts";
-import type { ToolCaller } from "./call.ts";
+import type { CallCaller, CallGate, ToolCalls, ToolHost, ToolPath } from "./contract.ts";
 import { CallError, refuseCall } from "./failure.ts";
-import type { CallCaller, CallGate, ToolPath } from "./gate.ts";
 import type { ToolListing } from "./listing.ts";
 import { findServiceSummary, listServiceSummaries, listToolRows, type ToolDetailsRow } from "./store.ts";
 import type { Suggestions } from "./suggestions.ts";
@@ -19,7 +17,7 @@ const MAX_LISTED_CHARACTERS = 600;
 
 export interface ToolHostParts {
   db: Db;
-  caller: ToolCaller;
+  calls: ToolCalls;
   gate: CallGate;
   /** Why a service cannot be called although its rows say nothing against it. */
   failureOf(serviceId: string): string | null;
@@ -33,7 +31,7 @@ export interface ToolHostParts {
 }
 
 export function createToolHost(parts: ToolHostParts): ToolHost {
-  const { db, gate, failureOf, listing, suggestions, requireTool } = parts;
+  const { db, calls, gate, failureOf, listing, suggestions, requireTool } = parts;
 
   async function listToolsOf(serviceId: string, caller: CallCaller) {
     if (failureOf(serviceId) !== null) return [];
@@ -66,7 +64,10 @@ export function createToolHost(parts: ToolHostParts): ToolHost {
   }
 
   return {
-    invoke: parts.caller.call,
+    open: calls.open,
+    plan: calls.plan,
+    perform: calls.perform,
+    refuse: calls.refuse,
     discoverServices: (query, caller, signal) =>
       answer(signal, async () => {
         const limit = readLimit(query.limit);

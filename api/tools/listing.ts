@@ -3,7 +3,7 @@
 import { type PageRequest, readPage } from "#api/bounds/page.ts";
 import { writeLineSignature } from "#kernel/tool-docs/line-signature.ts";
 import type { Db } from "../db/pool.ts";
-import type { CallCaller, CallGate } from "./gate.ts";
+import type { CallCaller, CallGate } from "./contract.ts";
 import type { ToolSummaryRecord } from "./model.ts";
 import type { RankedPosition, ToolSearch } from "./search.ts";
 import {

@@ -5,7 +5,7 @@
 import { z } from "zod";
 import { IDENTIFIER_PATTERN, TOOL_ID_PATTERN } from "#sdk";
 import { flagSchema, wordsSchema } from "../http/filters.ts";
-import { DECISIONS } from "./gate.ts";
+import { DECISIONS } from "./contract.ts";
 
 const MAX_SERVICE_ID_CHARACTERS = 100;
 const MAX_TOOL_ID_CHARACTERS = 200;

@@ -2,7 +2,7 @@
 
 import { contentTypeOf, isTextType } from "#kernel/file-names.ts";
 import { measureDepth } from "#kernel/json-depth.ts";
-import { limitWaits, orAborted, type Timer } from "#modules/shared/limits.ts";
+import { limitWaits, orAborted } from "#modules/shared/limits.ts";
 import {
   type InvokeInput,
   mayHoldLargeInteger,
@@ -12,8 +12,9 @@ import {
   toRawInteger,
 } from "#sdk";
 import type { Redactor } from "../secrets/redactor.ts";
+import type { CallState } from "./call-state.ts";
+import type { ToolCall } from "./contract.ts";
 import { refuseCall } from "./failure.ts";
-import type { ToolCall } from "./gate.ts";
 
 export type Save = NonNullable<InvokeInput["save"]>;
 
@@ -45,7 +46,7 @@ export function createSave(
 /** Gives an answer and its body to a script without known secrets, also where one is split over two pieces. */
 export function createOpenStream(
   open: OpenStream,
-  call: { readonly signal: AbortSignal; readonly timer: Timer; isStreaming: boolean },
+  call: Pick<CallState, "signal" | "timer" | "phase">,
   redactor: Pick<Redactor, "text" | "value" | "createByteStream">,
   maxAnswerBytes: number,
 ): OpenStream {
@@ -54,7 +55,7 @@ export function createOpenStream(
     if (stream === null) return null;
     return (given, bytes) => {
       const { answer } = toJsonResult(given, maxAnswerBytes);
-      call.isStreaming = true;
+      call.phase = "streaming";
       const pieces = limitWaits(whileOpen(bytes, call.signal), call.timer);
       return stream(redactor.value(redactAnswer(answer, redactor)), redactBytes(pieces, redactor));
     };

@@ -4,8 +4,8 @@ import type { App } from "../http/app-type.ts";
 import { requireKey, requireScope, rightsOf } from "../http/auth.ts";
 import { createListing, pageQuerySchema } from "../http/cursor.ts";
 import { BODY_ERRORS, errorResponses } from "../http/responses.ts";
+import type { CallCaller } from "./contract.ts";
 import { type DeclaredPackage, printPackages } from "./declarations/packages.ts";
-import type { CallCaller } from "./gate.ts";
 import {
   declarationsQuerySchema,
   enabledAnswerSchema,

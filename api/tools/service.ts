@@ -3,8 +3,8 @@
 import type { ToolDocsInput } from "#sdk";
 import type { Pool } from "../db/pool.ts";
 import { AppError } from "../errors.ts";
-import type { ToolHost } from "../processes/model/tool-host.ts";
-import { createToolCaller, type ToolCaller, type ToolCallerOptions } from "./call.ts";
+import { createToolCalls, type ToolCallsOptions } from "./calls.ts";
+import type { CallCaller, ToolCall, ToolHost, ToolPath } from "./contract.ts";
 import {
   createDeclarations,
   type Declarations,
@@ -12,7 +12,6 @@ import {
   type WrittenDeclarations,
 } from "./declarations/declarations.ts";
 import type { CallError } from "./failure.ts";
-import type { CallCaller, ToolCall, ToolPath } from "./gate.ts";
 import { createToolHost } from "./host.ts";
 import { createToolListing, type ToolListing } from "./listing.ts";
 import type { ToolDetailsRecord } from "./model.ts";
@@ -25,7 +24,7 @@ import { createParameterValidator, type ParameterValidator } from "./validation/
 
 export interface ToolsOptions
   extends Pick<
-    ToolCallerOptions,
+    ToolCallsOptions,
     "findAdapter" | "failureOf" | "gate" | "redactor" | "limits" | "admit" | "onCall" | "log"
   > {
   pool: Pool;
@@ -37,8 +36,8 @@ export interface ToolsOptions
 export interface Tools extends AsyncDisposable, Pick<ToolListing, "list" | "search" | "visibleServices"> {
   /** What scripts are given. */
   readonly host: ToolHost;
-  /** The one path of calls. */
-  readonly caller: ToolCaller;
+  /** Calls in progress, except those that wait for an approval. */
+  readonly inFlight: number;
   /** Checks data against a foreign schema, bounded. */
   readonly validator: Pick<ParameterValidator, "check">;
   /** Whether a service with these tools would exist for the caller. */
@@ -63,7 +62,7 @@ export function createTools(options: ToolsOptions): Tools {
   const targets = createCallTargets(pool);
   const fetchRules = createFetchRules(pool, gate, failureOf);
   const suggestions = createSuggestions(pool, gate);
-  const caller = createToolCaller({
+  const calls = createToolCalls({
     ...options,
     validator,
     findTarget: targets.find,
@@ -93,7 +92,7 @@ export function createTools(options: ToolsOptions): Tools {
 
   const host = createToolHost({
     db: pool,
-    caller,
+    calls,
     gate,
     failureOf,
     listing,
@@ -104,7 +103,9 @@ export function createTools(options: ToolsOptions): Tools {
   });
   return {
     host,
-    caller,
+    get inFlight() {
+      return calls.inFlight;
+    },
     validator,
     visibleServices: listing.visibleServices,
     wouldShow: (serviceId, toolIds, asker) =>
@@ -136,7 +137,7 @@ export function createTools(options: ToolsOptions): Tools {
     },
     async invoke(call) {
       try {
-        return await caller.call(call);
+        return await calls.perform(await calls.plan(calls.open(call)));
       } catch (error) {
         throw toAppError(error as CallError);
       }

@@ -2,7 +2,7 @@
 import type { PageRequest } from "#api/bounds/page.ts";
 import type { Db } from "#api/db/pool.ts";
 import type { JSONSchema } from "#sdk";
-import type { ToolPath } from "./gate.ts";
+import type { ToolPath } from "./contract.ts";
 import { MAX_SCHEMA_BYTES } from "./targets.ts";
 
 /** A tool as a listing shows it. */

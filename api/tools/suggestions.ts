@@ -2,7 +2,7 @@
 
 import { pickSimilar } from "#kernel/tool-search/similarity.ts";
 import type { Db } from "../db/pool.ts";
-import type { CallCaller, CallGate, ToolPath } from "./gate.ts";
+import type { CallCaller, CallGate, ToolPath } from "./contract.ts";
 import { listPathsOfService, listServiceIds } from "./store.ts";
 
 const MAX_SUGGESTIONS = 5;

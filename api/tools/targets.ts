@@ -5,7 +5,7 @@
  */
 import { performance } from "node:perf_hooks";
 import type { Db } from "../db/pool.ts";
-import type { ToolPath } from "./gate.ts";
+import type { ToolPath } from "./contract.ts";
 
 const CACHE_LIMITS = { maxAgeMs: 1000, maxServices: 500, maxToolsOfService: 2000 } as const;
 

@@ -12,12 +12,12 @@ import { createLifecycle } from "#api/http/guards.ts";
 import { describeOnly } from "#api/openapi-main.ts";
 import { createBindings } from "#api/processes/calls/bindings.ts";
 import { RunRegistry } from "#api/processes/live/registry.ts";
-import { NO_TOOLS } from "#api/processes/model/tool-host.ts";
 import { createProcessService } from "#api/processes/service.ts";
 import { createRedactor } from "#api/secrets/redactor.ts";
 import { createVault } from "#api/secrets/vault.ts";
 import { createStrictChecks } from "#api/tools/validation/strict-checks.ts";
 import type { ModuleManifest } from "#sdk";
+import { NO_TOOLS } from "./harness/tools.ts";
 
 export interface ModulesServer extends AsyncDisposable {
   url: string;

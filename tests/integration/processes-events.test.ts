@@ -2,8 +2,8 @@ import { connect } from "node:net";
 import { createParser, type EventSourceMessage } from "eventsource-parser";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { type ProcessEventName, processEventSchemas } from "#api/processes/model/schemas.ts";
-import { NO_TOOLS } from "#api/processes/model/tool-host.ts";
 import { createTestDatabase, type TestDatabase } from "./harness/database.ts";
+import { createTools } from "./harness/tools.ts";
 import {
   type ErrorBody,
   expectNothingLeft,
@@ -21,7 +21,7 @@ let server: ProcessesServer;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  const tools = { ...NO_TOOLS, invoke: async () => ({ fine: true }) };
+  const tools = createTools(async () => ({ fine: true }));
   server = await startProcessesServer({ databaseUrl: database.url, slots: 1, tools });
 });
 afterEach(() => expectNothingLeft(server));

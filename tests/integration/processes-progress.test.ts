@@ -1,7 +1,9 @@
 /** What a run had left when its server died: kept as far as it had reached the database, which is at least every 2 s. */
+
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createTestDatabase, type TestDatabase } from "./harness/database.ts";
 import { type MainProcess, startMain } from "./harness/main-process.ts";
+import { createTools } from "./harness/tools.ts";
 import {
   type ProcessesServer,
   type ProcessesServerOptions,
@@ -128,14 +130,7 @@ test("parts are only added: what was stored is not written again, and short or s
 
 test("a call under way when its server is killed has status unknown", async () => {
   const first = await start({
-    tools: {
-      invoke: () => new Promise(() => {}),
-      discoverServices: async () => [],
-      discoverTools: async () => [],
-      getService: async () => Promise.reject(new Error("none")),
-      getTool: async () => Promise.reject(new Error("none")),
-      getToolDocs: async () => "",
-    },
+    tools: createTools(() => new Promise(() => {})),
   });
   const id = await submit(first, "print calls\ncall s slow {}");
   await stored(id, "slow");

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { encodeCursor } from "#api/http/cursor.ts";
+import { ToolError } from "#api/processes/calls/errors.ts";
 import {
   callTrailSchema,
   type ProcessRecord,
@@ -7,8 +8,8 @@ import {
   processSchema,
   processSummarySchema,
 } from "#api/processes/model/schemas.ts";
-import { type HostedCall, NO_TOOLS, ToolError } from "#api/processes/model/tool-host.ts";
 import { createTestDatabase, type TestDatabase } from "./harness/database.ts";
+import { createTools, type HostedCall } from "./harness/tools.ts";
 import {
   type ErrorBody,
   expectNothingLeft,
@@ -25,18 +26,21 @@ let database: TestDatabase;
 let server: ProcessesServer;
 const calls: HostedCall[] = [];
 
-const tools = {
-  ...NO_TOOLS,
-  invoke: async (call: HostedCall) => {
-    calls.push(call);
-    if (call.toolId === "hang") await new Promise(() => {});
+const tools = createTools(
+  async (call) => {
     if (call.toolId === "deny") throw new ToolError("policy_blocked", "not allowed here", 403, "denied");
     if (call.toolId === "slow") await new Promise((resolve) => setTimeout(resolve, 30));
     if (call.toolId === "odd") call.warn?.({ code: "answer_odd", message: "It is odd." });
     if (call.toolId === "broken") throw new Error("adapter broke");
     return { echoed: call.parameters };
   },
-};
+  async (call) => {
+    calls.push(call);
+    // It is not sent.
+    if (call.toolId === "hang") await new Promise(() => {});
+    return null;
+  },
+);
 
 beforeAll(async () => {
   database = await createTestDatabase();
@@ -475,14 +479,14 @@ describe("GET /processes/:id/calls", () => {
   test("a call is cut off by the end of the run and by a kill", async () => {
     const ended = await runScript(server, "call-in-background shop hang {}");
     expect(await trail(ended.id)).toMatchObject([{ status: "canceled" }]);
-    expect(calls.at(-1)?.signal.aborted).toBe(true);
+    expect(calls.at(-1)?.signal?.aborted).toBe(true);
     const killed = await submit(server, "call shop hang {}");
     await until("it is called", async () => (await trail(killed)).length === 1);
     expect((await trail(killed))[0]).toMatchObject({ status: null, durationMs: null });
     await send(server, "POST", `/processes/${killed}/signals/kill`);
     await read(server, killed, "?wait=10000");
     expect(await trail(killed)).toMatchObject([{ status: "canceled" }]);
-    expect(calls.at(-1)?.signal.aborted).toBe(true);
+    expect(calls.at(-1)?.signal?.aborted).toBe(true);
   });
 
   test("a server without services refuses calls and lists nothing", async () => {

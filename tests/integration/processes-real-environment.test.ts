@@ -2,9 +2,9 @@ import { pino } from "pino";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { parseConfig } from "#api/config.ts";
 import type { ProcessRecord } from "#api/processes/model/schemas.ts";
-import { NO_TOOLS } from "#api/processes/model/tool-host.ts";
 import { type CyrnelServer, openServer } from "#api/server.ts";
 import { createTestDatabase, type TestDatabase } from "./harness/database.ts";
+import { createTools } from "./harness/tools.ts";
 
 /** The processes feature with the environment that people get: one child per run. */
 let database: TestDatabase;
@@ -17,16 +17,13 @@ beforeAll(async () => {
   database = await createTestDatabase();
   const parsed = parseConfig({ PORT: "0", SHUTDOWN_TIMEOUT_MS: "0" });
   if (!parsed.ok) throw new Error(parsed.problems.join("\n"));
-  const tools = {
-    ...NO_TOOLS,
-    // Answers nobody before ten have asked: only calls that are under way together come back.
-    invoke: async ({ parameters }: { parameters: Record<string, unknown> }) => {
-      asked += 1;
-      if (asked === 10) tenAsked.resolve();
-      await tenAsked.promise;
-      return { echoed: parameters };
-    },
-  };
+  // Answers no call before ten were made: only calls in progress together come back.
+  const tools = createTools(async ({ parameters }) => {
+    asked += 1;
+    if (asked === 10) tenAsked.resolve();
+    await tenAsked.promise;
+    return { echoed: parameters };
+  });
   server = await openServer(parsed.config, {
     database: { pool: database.pool, watch: { reachable: true } },
     logger: pino({ level: "silent" }),

@@ -14,10 +14,11 @@ import { describeOnly } from "#api/openapi-main.ts";
 import { createBindings } from "#api/processes/calls/bindings.ts";
 import { RunRegistry } from "#api/processes/live/registry.ts";
 import type { ProcessRecord } from "#api/processes/model/schemas.ts";
-import { NO_TOOLS, type ToolHost } from "#api/processes/model/tool-host.ts";
 import { createProcessService, type ProcessService } from "#api/processes/service.ts";
 import { createRedactor, type Redactor } from "#api/secrets/redactor.ts";
+import type { ToolHost } from "#api/tools/contract.ts";
 import { createStrictChecks } from "#api/tools/validation/strict-checks.ts";
+import { NO_TOOLS } from "./harness/tools.ts";
 import { ScriptedEnvironment } from "./scripted-environment.ts";
 
 export interface ProcessesServer extends AsyncDisposable {

@@ -5,6 +5,7 @@ import { createLogger } from "#api/http/logging.ts";
 import { createRedactor } from "#api/secrets/redactor.ts";
 import { createTestDatabase, type TestDatabase } from "./harness/database.ts";
 import { buildHttpApp } from "./harness/http-app.ts";
+import { createTools } from "./harness/tools.ts";
 import {
   type ProcessesServer,
   runScript,
@@ -28,24 +29,10 @@ beforeAll(async () => {
   server = await startProcessesServer({
     databaseUrl: database.url,
     redactor,
-    tools: {
-      invoke: async ({ toolId }) => {
-        if (toolId === "fail") throw new Error(`upstream said: bad token ${SECRET}`);
-        return { echoed: SECRET, pin: 8822446688, [SECRET]: [encodeURIComponent(SECRET)] };
-      },
-      discoverServices: async () => [],
-      discoverTools: async () => [],
-      getService: async () => ({ id: "x", name: "", description: "", tools: [] }),
-      getTool: async () => ({
-        serviceId: "",
-        id: "",
-        name: "",
-        description: "",
-        inputSchema: {},
-        outputSchema: {},
-      }),
-      getToolDocs: async () => "",
-    },
+    tools: createTools(async ({ toolId }) => {
+      if (toolId === "fail") throw new Error(`upstream said: bad token ${SECRET}`);
+      return { echoed: SECRET, pin: 8822446688, [SECRET]: [encodeURIComponent(SECRET)] };
+    }),
   });
 });
 afterAll(async () => {

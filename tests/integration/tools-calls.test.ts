@@ -379,6 +379,6 @@ describe("a call by a script", () => {
     const ended = await server.get(`/processes/${body.id}?wait=5000`);
     expect(ended.body.exitState).toBe("canceled");
     release();
-    expect(server.server.tools.caller.inFlight).toBe(0);
+    expect(server.server.tools.inFlight).toBe(0);
   });
 });

@@ -114,6 +114,6 @@ describe.each(["typescript-process", "typescript-ivm"])("%s", (environment) => {
     });
     await untilClosed(reached.length);
     expect(await statuses(late)).toEqual(["unknown"]);
-    expect(server.server.tools.caller.inFlight).toBe(0);
+    expect(server.server.tools.inFlight).toBe(0);
   });
 });

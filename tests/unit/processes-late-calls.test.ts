@@ -4,10 +4,10 @@ import { createBindings } from "#api/processes/calls/bindings.ts";
 import { RunRegistry } from "#api/processes/live/registry.ts";
 import { LiveRun } from "#api/processes/live/run.ts";
 import type { ProcessRow } from "#api/processes/model/records.ts";
-import { type HostedCall, NO_TOOLS } from "#api/processes/model/tool-host.ts";
 import { createPausing, type PausingOptions } from "#api/processes/pausing/pausing.ts";
 import { createRedactor } from "#api/secrets/redactor.ts";
 import { createWorkspace } from "#runner/workspace/workspace.ts";
+import { createTools } from "../integration/harness/tools.ts";
 
 function beginRun(): LiveRun {
   return new LiveRun({
@@ -43,26 +43,27 @@ test("a person is not asked for a run that ended while the policies were looked 
   registry.add(live);
   // Nothing of it may be used: what is asked for is refused before it is sealed or stored.
   const pausing = createPausing({ holdMs: 0, maxApprovals: 100 } as PausingOptions);
-  const asked = Promise.withResolvers<HostedCall>();
-  const bindings = createBindings({
-    registry,
-    pausing,
-    tools: {
-      ...NO_TOOLS,
-      invoke(call) {
-        asked.resolve(call);
-        return new Promise(() => {});
-      },
+  const planning = Promise.withResolvers<void>();
+  const decided = Promise.withResolvers<void>();
+  const tools = createTools(
+    async () => {
+      throw new Error("it is never made");
     },
-  });
-  void bindings.invokeTool({ eid: live.id, serviceId: "shop", toolId: "buy", parameters: {} });
-  const { run, signal } = await asked.promise;
+    async () => {
+      planning.resolve();
+      await decided.promise;
+      return { parameters: {}, files: [], destructive: true };
+    },
+  );
+  const bindings = createBindings({ registry, pausing, tools });
+  const calling = bindings.invokeTool({ eid: live.id, serviceId: "shop", toolId: "buy", parameters: {} });
+  await planning.promise;
 
   live.conclude({ kind: "returned", value: "success" });
   live.opened.dispose();
+  decided.resolve();
 
-  const approving = run?.approve({ parameters: {}, files: [], destructive: true }, signal);
-  await expect(approving).rejects.toMatchObject({
+  await expect(calling).rejects.toMatchObject({
     code: "run_ended",
     message: expect.stringContaining("has ended"),
   });

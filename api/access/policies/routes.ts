@@ -2,7 +2,7 @@
 import { z } from "zod";
 import type { App } from "#api/http/app-type.ts";
 import { BODY_ERRORS, errorResponses } from "#api/http/responses.ts";
-import type { CallGate } from "#api/tools/gate.ts";
+import type { CallGate } from "#api/tools/contract.ts";
 import { admin, registerCollection } from "../collection.ts";
 import {
   changedPolicySchema,

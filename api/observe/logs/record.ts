@@ -5,7 +5,7 @@
  */
 import type { FastifyBaseLogger } from "fastify";
 import type { RunObserver } from "#api/processes/model/records.ts";
-import type { CallRecord } from "#api/tools/gate.ts";
+import type { CallRecord } from "#api/tools/contract.ts";
 
 export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];

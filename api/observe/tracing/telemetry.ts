@@ -18,7 +18,7 @@ import type { FastifyBaseLogger, FastifyRequest } from "fastify";
 import { waitAtMost } from "#api/bounds/deadline.ts";
 import type { App } from "#api/http/app-type.ts";
 import type { RunObserver } from "#api/processes/model/records.ts";
-import type { CallRecord } from "#api/tools/gate.ts";
+import type { CallRecord } from "#api/tools/contract.ts";
 import type { TracingSettings } from "./exporter.ts";
 import { createProvider } from "./exporter.ts";
 

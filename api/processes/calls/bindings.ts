@@ -1,16 +1,15 @@
 /**
- * What the host does for environments: reports of a run land on the live run they name, and nowhere else; tool calls
- * are made on behalf of their run, recorded in its trail, and cut off when the run is over.
+ * The host's side of environments: reports change the live run they name and no other; tool calls are made on behalf of their
+ * run, recorded in its trail, and cut off when the run is over.
  */
 import { retryWhileAway } from "#api/db/retry.ts";
-import type { CallCaller, CallWorkspace } from "#api/tools/gate.ts";
+import type { CallCaller, CallWorkspace, ToolHost } from "#api/tools/contract.ts";
 import { WORKSPACE_LIMIT_ERROR } from "#kernel/file-names.ts";
 import type { Workspace } from "#runner/workspace/workspace.ts";
 import type {
   CallContext,
   EnvironmentBindings,
   FoundPackage,
-  OpenStream,
   PackageCode,
   PackageRequest,
   PrintLevel,
@@ -22,22 +21,21 @@ import { type LoggedCall, MAX_TRAIL_CALLS } from "../live/calls.ts";
 import type { RunRegistry } from "../live/registry.ts";
 import type { LiveRun } from "../live/run.ts";
 import type { PackageHost } from "../model/packages.ts";
-import type { CallEnding } from "../model/records.ts";
-import type { CallStatus } from "../model/schemas.ts";
-import { ToolError, type ToolHost } from "../model/tool-host.ts";
 import type { Pausing } from "../pausing/pausing.ts";
-import { type AskingRun, askPerson, type CallRequest, createCallRequest } from "./requests.ts";
+import { askApprover } from "./ask.ts";
+import { type RequestingRun, RunCall } from "./call.ts";
+import { endingOf, runEnded, ToolError } from "./errors.ts";
 
 export interface BindingsOptions {
   registry: RunRegistry;
   tools: ToolHost;
-  /** Absent: no person can be asked. */
+  /** Without it, no approver can be asked. */
   pausing?: Pausing;
-  /** Absent: scripts have no packages. */
+  /** Without it, scripts have no packages. */
   packages?: PackageHost;
 }
 
-/** Reports about a run that is not (any more) in memory are dropped. Malformed ones throw TypeError. */
+/** Drops reports about a run that is not in memory. Malformed reports throw TypeError. */
 export function createBindings(options: BindingsOptions): EnvironmentBindings {
   const { registry, tools, packages } = options;
   const asker = (context: CallContext | undefined) => findAsker(registry, context?.eid);
@@ -76,19 +74,19 @@ export function createBindings(options: BindingsOptions): EnvironmentBindings {
 
 function workspaceOf(registry: RunRegistry, eid: number): Workspace {
   const run = registry.get(eid);
-  if (!run || run.isOver || run.opened.disposed) throw runIsOver();
+  if (!run || run.isOver || run.opened.disposed) throw runEnded();
   return run.workspace;
 }
 
 function createRestore(registry: RunRegistry, pausing: Pausing) {
   return async (eid: number, { seq }: { seq: number }): Promise<void> => {
     const run = registry.get(eid);
-    if (!run || run.isOver || run.opened.disposed) throw runIsOver();
+    if (!run || run.isOver || run.opened.disposed) throw runEnded();
     await pausing.restoreAnswer(run, seq);
   };
 }
 
-/** What is found is the run's from then on: it may read it, and its record names it. */
+/** From now on the run may read the package it found, and its record names it. */
 async function findPackage(
   registry: RunRegistry,
   packages: PackageHost,
@@ -101,13 +99,13 @@ async function findPackage(
     return request.name === name ? { name, version, digest, exports } : { message: "Only one is tried." };
   }
   const run = registry.get(eid);
-  if (!run || run.isOver) throw runIsOver();
+  if (!run || run.isOver) throw runEnded();
   const found = await retryWhileAway(() => packages.find(callerOf(run), request), run.signal);
   if (!("message" in found)) run.notePackage(found);
   return found;
 }
 
-/** Of those only that were found for the run: a child may ask for any digest. */
+/** Reads only packages that the run has found: a child may ask for any digest. */
 async function readPackage(
   registry: RunRegistry,
   packages: PackageHost,
@@ -117,7 +115,7 @@ async function readPackage(
   const trial = packages.trial(eid);
   if (trial !== null && trial.digest === digest) return { code: trial.code, mappings: trial.mappings };
   const run = registry.get(eid);
-  if (!run || run.isOver) throw runIsOver();
+  if (!run || run.isOver) throw runEnded();
   if (!run.packages.some((one) => one.digest === digest)) {
     throw new Error("The run has imported no package of this digest.");
   }
@@ -133,14 +131,14 @@ function haveSameRights(runs: readonly Pick<LiveRun, "rights">[]): boolean {
 }
 
 /**
- * On whose behalf something is looked up. An environment that does not say for which run is shown only what every run
- * it may be for can see: runs of the same keys share their roles, and for any others there is no caller who sees what all see.
- * The signal is aborted when the run is over.
+ * Returns on whose behalf something is looked up, and a signal that aborts when the run is over. An environment that does not
+ * name the run sees only what every run it may mean can see: runs of the same keys share their roles; for others there is no
+ * such caller.
  */
 function findAsker(registry: RunRegistry, eid: number | undefined): [CallCaller, AbortSignal] {
   if (eid !== undefined) {
     const run = registry.get(eid);
-    if (run === undefined) throw runIsOver();
+    if (run === undefined) throw runEnded();
     return [callerOf(run), run.signal];
   }
   const runs = registry.all();
@@ -149,8 +147,8 @@ function findAsker(registry: RunRegistry, eid: number | undefined): [CallCaller,
 }
 
 /**
- * The run that makes a call. An environment written to the basic contract does not say which: it is the one that the call
- * comes out of `execute` of, else the only one. Never beside a run of another key: what a context says can be stale (a
+ * Returns the run that makes a call. An environment written to the basic contract does not name it: then it is the run whose
+ * `execute` the call comes from, or the only run. Never while a run of another key is live: the async context can be stale (a
  * worker that the first run started serves all), and a call must not be made with the rights of another key.
  */
 function findCaller(registry: RunRegistry, eid: number | undefined): LiveRun | undefined {
@@ -166,19 +164,17 @@ function findCaller(registry: RunRegistry, eid: number | undefined): LiveRun | u
 async function ask(
   { registry, pausing }: BindingsOptions,
   eid: number,
-  request: Parameters<EnvironmentBindings["ask"]>[1],
+  question: Parameters<EnvironmentBindings["ask"]>[1],
   call: Parameters<EnvironmentBindings["ask"]>[2],
 ): Promise<unknown> {
   const run = registry.get(eid);
-  if (!run || run.signal.aborted) throw runIsOver();
+  if (!run || run.signal.aborted) throw runEnded();
   if (pausing === undefined) {
-    throw new ToolError("ask_unavailable", "No person can be asked: this server has no approvals.");
+    throw new ToolError("ask_unavailable", "No approver can be asked: this server has no approvals.");
   }
   const signal = call === undefined ? run.signal : AbortSignal.any([run.signal, call.signal]);
-  return askPerson(pausing, askingRun(pausing, run), request, {
-    seq: call?.seq ?? run.calls.nextSeq(),
-    signal,
-  });
+  const seq = call?.seq ?? run.calls.nextSeq();
+  return askApprover(pausing.options, describeRun(pausing, run), question, { seq, signal });
 }
 
 async function invokeTool(
@@ -186,7 +182,7 @@ async function invokeTool(
   input: ToolRequest,
 ): Promise<unknown> {
   const run = findCaller(registry, input.eid);
-  if (!run || run.signal.aborted || run.opened.disposed) throw runIsOver();
+  if (!run || run.signal.aborted || run.opened.disposed) throw runEnded();
   if (run.calls.isFull()) {
     throw new ToolError("too_many_calls", `A run may make at most ${MAX_TRAIL_CALLS} tool calls.`, 429);
   }
@@ -195,28 +191,16 @@ async function invokeTool(
   const seq = input.seq ?? run.calls.nextSeq();
   const logged = run.calls.begin({ seq, serviceId, toolId, parameters, saveAs });
   const workspace = openForCall(run, saveAs, logged, saveTurn);
-  const request = pausing && createCallRequest(pausing, askingRun(pausing, run, saveTurn), logged);
   const signal = input.signal === undefined ? run.signal : AbortSignal.any([run.signal, input.signal]);
-  const caller = callerOf(run);
-  const { clock, resolve: onResolved, answered: onAnswered, warn } = logged;
-  const invoke = () =>
-    tools.invoke({
-      serviceId,
-      toolId,
-      parameters,
-      caller,
-      signal,
-      run: request,
-      clock,
-      workspace,
-      onResolved,
+  const { clock, answered: onAnswered, warn } = logged;
+  const call = new RunCall(tools, describeRun(pausing, run, saveTurn), logged, pausing?.options ?? null);
+  try {
+    const result = await call.make({
+      ...{ serviceId, toolId, parameters, signal, clock, workspace, openStream, throwOnError },
+      caller: callerOf(run),
       warn,
       onAnswered,
-      throwOnError,
-      openStream: openStream && openForAnswer(openStream, logged, request),
     });
-  try {
-    const result = await (request ? (request.repeated() ?? request.carryOut(invoke)) : invoke());
     logged.end({ status: "ok", result });
     const size = logged.saved?.size ?? null;
     return saveAs === undefined ? result : ({ answer: result, size } satisfies SavedAnswer);
@@ -228,29 +212,12 @@ async function invokeTool(
   }
 }
 
-/** What is recorded of the call when its script gets the answer before the body. */
-function openForAnswer(
-  open: OpenStream,
-  call: LoggedCall,
-  request: Pick<CallRequest, "answer"> | undefined,
-): OpenStream {
-  return () => {
-    const stream = open();
-    if (stream === null) return null;
-    return async (answer, bytes) => {
-      await request?.answer(answer);
-      call.streaming(answer);
-      await stream({ answer, size: null } satisfies SavedAnswer, bytes);
-    };
-  };
-}
-
 interface OpenedForCall extends CallWorkspace {
-  /** More was to be saved than a run may write: it ends by this. */
+  /** Ends the run: the call tried to save more than a run may write. */
   exceeded?: unknown;
 }
 
-/** The files as they are at the call, whenever it is made. */
+/** Captures the files at the time of the call, whenever it is performed. */
 function openForCall(
   run: LiveRun,
   name: string | undefined,
@@ -276,38 +243,24 @@ function openForCall(
   return opened;
 }
 
-function askingRun(pausing: Pausing, run: LiveRun, turn?: SaveTurn): AskingRun {
+function describeRun(pausing: Pausing | undefined, run: LiveRun, turn?: SaveTurn): RequestingRun {
   return {
     id: run.id,
     calls: run.calls,
-    restoreAnswer: (seq) => pausing.restoreAnswer(run, seq, turn),
-    findPauses: () => pausing.find(run),
-    pauses() {
-      // It may have ended while the policies were asked.
-      if (run.opened.disposed) throw runIsOver();
-      return pausing.of(run);
+    restoreAnswer: async (seq) => {
+      if (pausing === undefined) throw new Error("this server replays no runs");
+      return pausing.restoreAnswer(run, seq, turn);
     },
+    findPauses: () => pausing?.find(run) ?? null,
+    openPauses: () => (pausing === undefined || run.opened.disposed ? null : pausing.of(run)),
   };
 }
 
 function eidMissing(): ToolError {
   return new ToolError(
     "eid_missing",
-    "It cannot be told which of several runs asks: the environment has to say so, as in invokeTool({ eid, serviceId, toolId, parameters }) with the eid that execute was given.",
+    "Several runs are live, and the request does not name one. The environment must pass the eid that execute was given, as in invokeTool({ eid, serviceId, toolId, parameters }).",
   );
-}
-
-function runIsOver(): ToolError {
-  return new ToolError("run_ended", "The run of this call has ended.", undefined, "canceled");
-}
-
-const FAILED: ReadonlySet<unknown> = new Set<CallStatus>(["error", "denied", "canceled"]);
-
-/** What the host says of a failure is its `outcome`; what an adapter threw never has one. */
-function endingOf(error: unknown): CallEnding {
-  const outcome = error instanceof Error && "outcome" in error ? error.outcome : undefined;
-  const message = error instanceof Error ? error.message : String(error);
-  return { status: FAILED.has(outcome) ? (outcome as CallStatus) : "error", error: message };
 }
 
 function toBytes(data: unknown): Buffer {

@@ -3,9 +3,9 @@
  * run must know so that no call is made twice.
  */
 
-import { type CallClock, startCallClock } from "#api/bounds/call-clock.ts";
+import { CallClock } from "#api/bounds/call-clock.ts";
 import type { Redactor } from "#api/secrets/redactor.ts";
-import type { ToolPath } from "#api/tools/gate.ts";
+import type { OpenCall, ToolPath } from "#api/tools/contract.ts";
 import { type InvokeInput, MAX_WARNINGS, mayHoldLargeInteger, type RunWarning, withDigits } from "#sdk";
 import { digestCall } from "../model/digest.ts";
 import type { ArtifactSource } from "../model/files.ts";
@@ -40,8 +40,8 @@ export interface LoggedCall extends JournaledCall {
   /** Of the service's answer; null: none, or not over HTTP. */
   httpStatus: number | null;
   answered(httpStatus: number): void;
-  /** It is a request of `fetch`, and this tool makes it with these parameters. */
-  resolve(path: ToolPath, parameters: RequestedCall["parameters"]): void;
+  /** Records which tool a `fetch` request was resolved to, and its parameters. */
+  resolve(call: Pick<OpenCall, "serviceId" | "toolId" | "parameters">): void;
   /** Its adapter is about to be called. */
   called(destructive: boolean): void;
   /** Its adapter was not called after all. */
@@ -156,7 +156,7 @@ export class CallLog {
     // Since then its run stood still.
     const waitedMs = restored === undefined ? 0 : Math.max(0, Date.now() - restored.startedAt.getTime());
     const entry = restored ?? this.#add(request);
-    const clock = startCallClock(waitedMs);
+    const clock = new CallClock(waitedMs);
     let digest: Buffer | null = null;
     let wasSent = false;
     /** How a call ends whose answer the script had, when it wants no more of the body. */
@@ -175,11 +175,13 @@ export class CallLog {
         return digest;
       },
       clock,
-      resolve: (path, made) => {
-        call.serviceId = path.serviceId;
-        call.toolId = path.toolId;
-        this.#name(entry, path);
-        if (made.url !== parameters.url) this.#replaceParameters(entry, made);
+      resolve: (made) => {
+        const { serviceId, toolId } = made;
+        if (serviceId !== call.serviceId || toolId !== call.toolId) {
+          Object.assign(call, { serviceId, toolId });
+          this.#name(entry, made);
+        }
+        if (made.parameters.url !== parameters.url) this.#replaceParameters(entry, made.parameters);
       },
       answered: (httpStatus) => {
         call.httpStatus = httpStatus;
@@ -227,7 +229,7 @@ export class CallLog {
     for (const call of this.#begun) call.end({ status: "canceled", error });
     // An earlier child had the answer, and a body that it did not read to its end.
     for (const entry of this.#restored.values()) {
-      if (entry.httpStatus !== null) this.#end(entry, startCallClock(), { status: "ok" });
+      if (entry.httpStatus !== null) this.#end(entry, new CallClock(), { status: "ok" });
     }
   }
 

@@ -5,7 +5,7 @@
 
 import { RUN_LEFT } from "#api/bounds/call-clock.ts";
 import type { Redactor } from "#api/secrets/redactor.ts";
-import type { CallCaller } from "#api/tools/gate.ts";
+import type { CallCaller } from "#api/tools/contract.ts";
 import { boundWarnings } from "#runner/host/outcome.ts";
 import { createWorkspace, type StoredFile, type Workspace } from "#runner/workspace/workspace.ts";
 import {

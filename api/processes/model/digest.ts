@@ -1,6 +1,6 @@
 /** A request as 32 bytes: equal requests have equal digests, however their members were ordered. */
 import { createHash } from "node:crypto";
-import type { ToolPath } from "#api/tools/gate.ts";
+import type { ToolPath } from "#api/tools/contract.ts";
 import { isRawInteger } from "#sdk";
 
 /** SHA-256. `parameters` are JSON data; `saveAs` names the file that the answer becomes. */

@@ -1,6 +1,6 @@
 /** What processes need of the packages feature, and what they show of the packages of a run. */
 import { z } from "zod";
-import type { CallCaller } from "#api/tools/gate.ts";
+import type { CallCaller } from "#api/tools/contract.ts";
 import type { FoundPackage, PackageCode, PackageRequest, PackageSummary } from "#sdk";
 
 export const packageUseSchema = z

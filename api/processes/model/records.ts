@@ -1,5 +1,5 @@
 /** What is known of a process and its run, as it is stored and passed on. Types and the few values that belong to them. */
-import type { ToolPath } from "#api/tools/gate.ts";
+import type { ToolPath } from "#api/tools/contract.ts";
 import type {
   EXECUTION_REASONS,
   ExecutionExitState,

@@ -1,7 +1,7 @@
 /** What a run needs of approvals, so that neither feature imports the other. api/approvals/run-approvals.ts is what fills it. */
 
 import type { Db, Fragment } from "#api/db/pool.ts";
-import type { ToolPath } from "#api/tools/gate.ts";
+import type { ToolPath } from "#api/tools/contract.ts";
 import type { RunApproval } from "../model/records.ts";
 import type { ApprovalState } from "../model/states.ts";
 

@@ -2,7 +2,7 @@
 
 import { retryWhileAway } from "#api/db/retry.ts";
 import { AppError } from "#api/errors.ts";
-import type { CallRefusal } from "#api/tools/gate.ts";
+import type { CallRefusal } from "#api/tools/contract.ts";
 import type { RunApproval } from "../model/records.ts";
 import type { ApprovalState } from "../model/states.ts";
 import type { PreparedApproval } from "./approvals.ts";
@@ -212,7 +212,7 @@ export class WaitingRequests {
   }
 }
 
-export function because(reason: string | null): string {
+function because(reason: string | null): string {
   return reason === null ? "" : ` (${reason})`;
 }
 
@@ -220,6 +220,10 @@ export function unavailable(message: string): CallRefusal {
   return { failure: "call_unavailable", message };
 }
 
+export const NO_APPROVALS: CallRefusal = {
+  failure: "approval_unavailable",
+  message: "The call needs approval, and this server has no approvals.",
+};
 export const RUN_HAS_ENDED = unavailable("The run has ended.");
 export const NOT_STORED = unavailable(
   "No person can be asked: the request could not be stored. Try again shortly.",
@@ -243,6 +247,18 @@ export function tooMany(maxApprovals: number): CallRefusal {
     failure: "too_many_approvals",
     message: `The run has asked a person ${maxApprovals} times, which is the most it may (CYRNEL_MAX_APPROVALS_PER_PROCESS).`,
   };
+}
+
+/** `what` names the call or question. Returns null if it was approved. */
+export function refuseUnlessApproved({ id, state, reason }: RunApproval, what: string): CallRefusal | null {
+  switch (state) {
+    case "approved":
+      return null;
+    case "denied":
+      return { failure: "approval_denied", message: `${id}: ${what} was denied${because(reason)}.` };
+    default:
+      return { failure: "approval_expired", message: `${id}: no person decided about ${what} in time.` };
+  }
 }
 
 /** Without a key nothing can be sealed, and what cannot be sealed is not stored. */

@@ -3,7 +3,7 @@
  * called, and its reply before the script gets it. What happened before is in the log of the run (live/calls.ts).
  */
 import { retryUntil } from "#api/db/retry.ts";
-import type { CallRefusal, ToolPath } from "#api/tools/gate.ts";
+import type { CallRefusal, ToolPath } from "#api/tools/contract.ts";
 import { pathOf } from "#kernel/tool-patterns.ts";
 import type { CallLog, LoggedCall } from "../live/calls.ts";
 import type { CallReply, CarriedCall } from "../model/records.ts";

@@ -9,7 +9,7 @@ import { createJobThread } from "#modules/shared/job-thread.ts";
 import { createSerialQueue } from "../../bounds/serial-queue.ts";
 import type { Db } from "../../db/pool.ts";
 import { AppError } from "../../errors.ts";
-import type { CallCaller, CallGate } from "../gate.ts";
+import type { CallCaller, CallGate } from "../contract.ts";
 import { type DeclarableService, listDeclarable, readDeclarableTools } from "../store.ts";
 import { type DeclaredService, namespaceOf, printAmbient } from "./ambient.ts";
 import type { DeclarationAnswer, DeclarationJob } from "./thread.ts";

@@ -6,8 +6,8 @@ import { performance } from "node:perf_hooks";
 import type { Db } from "#api/db/pool.ts";
 import { findMisfit, foldPath, isBelow, type Misfit, readRequestUrl } from "#modules/shared/fetch-scope.ts";
 import type { FetchScope } from "#sdk";
+import type { CallCaller, CallGate, ToolCall, ToolPath } from "../contract.ts";
 import { CallError, refuseCall } from "../failure.ts";
-import type { CallCaller, CallGate, ToolCall, ToolPath } from "../gate.ts";
 
 /** A change from elsewhere counts after this. */
 const MAX_AGE_MS = 1000;
@@ -36,7 +36,7 @@ export interface FetchRules {
    * The parameters of a call of a rule by its name. Rejects with CallError where the request fits another rule too. Whether it fits
    * its own is for the rule's adapter to say.
    */
-  readNamed(call: ToolCall): Promise<ToolCall["parameters"]>;
+  readNamed(call: Pick<ToolCall, keyof ToolPath | "parameters" | "caller">): Promise<ToolCall["parameters"]>;
   /** A service has changed. */
   forget(): void;
 }

@@ -4,8 +4,8 @@
  */
 import { createHash } from "node:crypto";
 import type { CallFiles, FileContent } from "#sdk";
+import type { MovedFile, NamedFile } from "../contract.ts";
 import { refuseCall } from "../failure.ts";
-import type { MovedFile, NamedFile } from "../gate.ts";
 
 const MAX_NAMES = 100;
 const MAX_DEPTH = 64;

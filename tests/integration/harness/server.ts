@@ -6,8 +6,8 @@ import type { BuiltinModule } from "#api/components/modules/builtins.ts";
 import type { Config } from "#api/config.ts";
 import type { Pool } from "#api/db/pool.ts";
 import { createLogRing, type LogRing } from "#api/observe/logs/ring.ts";
-import type { ToolHost } from "#api/processes/model/tool-host.ts";
 import { type CyrnelServer, openServer } from "#api/server.ts";
+import type { ToolHost } from "#api/tools/contract.ts";
 import { countConnections, createTestDatabase, type TestDatabase } from "./database.ts";
 import { testConfig } from "./http-app.ts";
 

@@ -4,15 +4,16 @@
  * tables in memory. Nothing happens by itself: a schedule picks what is next, at every step.
  */
 
-import { askPerson, createCallRequest } from "#api/processes/calls/requests.ts";
+import { askApprover } from "#api/processes/calls/ask.ts";
+import { RunCall } from "#api/processes/calls/call.ts";
 import { CallLog } from "#api/processes/live/calls.ts";
 import type { CarriedRun } from "#api/processes/model/records.ts";
 import type { ApprovalState } from "#api/processes/model/states.ts";
 import type { ApprovalStore } from "#api/processes/pausing/approvals.ts";
-import type { Pausing } from "#api/processes/pausing/pausing.ts";
 import { RunPauses } from "#api/processes/pausing/run-pauses.ts";
 import type { RunRecords } from "#api/processes/pausing/run-records.ts";
 import { createRedactor } from "#api/secrets/redactor.ts";
+import type { ToolCall, ToolCalls } from "#api/tools/contract.ts";
 
 export interface SimpleOperation {
   kind: "safe" | "risky" | "ask";
@@ -78,7 +79,7 @@ export class World {
   crashes = 0;
   readonly #tables: Tables;
   readonly #script: readonly Operation[];
-  readonly #pausing: Pausing;
+  readonly #parts: Parameters<typeof askApprover>[0];
   #steps: Step[] = [];
   #epoch = 0;
   #busy = 0;
@@ -90,12 +91,11 @@ export class World {
   constructor(tables: Tables, script: readonly Operation[]) {
     this.#tables = tables;
     this.#script = script;
-    const options = {
+    this.#parts = {
       approvalStore: tables.approvalStore,
       redactor: { text: (text: string) => text },
       checkSchema: async () => null,
     };
-    this.#pausing = { options } as unknown as Pausing;
   }
 
   /** Plays the schedule, then everything that is left to do. Each number picks one of what can happen next. */
@@ -339,32 +339,50 @@ export class World {
   async #perform(live: Live, operation: SimpleOperation, seq: number, epoch: number): Promise<unknown> {
     const { over, pauses, calls } = live;
     const restoreAnswer = () => Promise.reject(new Error("nothing is saved"));
-    const run = { id: pauses.name.id, calls, restoreAnswer, pauses: () => pauses, findPauses: () => pauses };
-    if (operation.kind === "ask") {
-      return askPerson(this.#pausing, run, { message: "?" }, { seq, signal: over.signal });
-    }
-    const call = calls.begin({ seq, serviceId: "s", toolId: operation.kind, parameters: { seq } });
-    const request = createCallRequest(this.#pausing, run, call);
-    const destructive = operation.kind === "risky";
-    const work = async () => {
-      await this.#step(`call ${seq}`, epoch);
-      if (operation.asks || request.isAsked) {
-        const refusal = await request.approve({ parameters: {}, files: [], destructive }, over.signal);
-        if (refusal !== null) throw new Error(refusal.failure);
-      }
-      const refusal = await request.begin({ destructive });
-      if (refusal !== null) throw new Error(refusal.failure);
-      over.signal.throwIfAborted();
-      const key = `${operation.kind} ${seq}`;
-      this.executed.set(key, (this.executed.get(key) ?? 0) + 1);
-      await this.#step(`adapter of ${seq}`, epoch);
-      return seq;
+    const run = {
+      id: pauses.name.id,
+      calls,
+      restoreAnswer,
+      openPauses: () => pauses,
+      findPauses: () => pauses,
     };
+    if (operation.kind === "ask") {
+      return askApprover(this.#parts, run, { message: "?" }, { seq, signal: over.signal });
+    }
+    const parameters = { seq };
+    const logged = calls.begin({ seq, serviceId: "s", toolId: operation.kind, parameters });
+    const call = new RunCall(this.#createTools(operation, seq, over.signal, epoch), run, logged, this.#parts);
+    const given = { serviceId: "s", toolId: operation.kind, parameters, caller: { processId: run.id } };
     const cut = new Promise<never>((_, reject) => {
       over.signal.addEventListener("abort", () => reject(new Error("run_ended")), { once: true });
     });
     cut.catch(() => {});
-    return Promise.race([request.repeated() ?? request.carryOut(work), cut]);
+    return Promise.race([call.make(given), cut]);
+  }
+
+  /** The tools of one call, at whose steps something else may come between. */
+  #createTools({ kind, asks }: SimpleOperation, seq: number, signal: AbortSignal, epoch: number): ToolCalls {
+    const destructive = kind === "risky";
+    return {
+      open: (call) => ({ ...call, signal }),
+      plan: async (call, approved) => {
+        if (approved === undefined) await this.#step(`call ${seq}`, epoch);
+        const needsApproval = approved === undefined && (asks || (call as ToolCall).wasAsked === true);
+        return {
+          call,
+          destructive,
+          asked: needsApproval ? { parameters: {}, files: [], destructive } : null,
+        };
+      },
+      perform: async () => {
+        signal.throwIfAborted();
+        const key = `${kind} ${seq}`;
+        this.executed.set(key, (this.executed.get(key) ?? 0) + 1);
+        await this.#step(`adapter of ${seq}`, epoch);
+        return seq;
+      },
+      refuse: (_call, { failure }) => new Error(failure),
+    };
   }
 }
 

@@ -1,0 +1,54 @@
+/** Failures of a script's requests to the host, as the script, its journal and its trail state them. */
+import type { CallEnding, CallReply } from "../model/records.ts";
+import type { CallStatus } from "../model/schemas.ts";
+
+/** A script sees `name`, `message`, `code` and `status`; no stack crosses. */
+export class ToolError extends Error {
+  override readonly name = "ToolError";
+  readonly code: string;
+  readonly status: number | undefined;
+  /** For the trail. */
+  readonly outcome: Exclude<CallStatus, "ok">;
+
+  constructor(code: string, message: string, status?: number, outcome: Exclude<CallStatus, "ok"> = "error") {
+    super(message);
+    this.code = code;
+    this.status = status;
+    this.outcome = outcome;
+  }
+}
+
+export function runEnded(): ToolError {
+  return new ToolError("run_ended", "The run of this call has ended.", undefined, "canceled");
+}
+
+const FAILED: ReadonlySet<unknown> = new Set<CallStatus>(["error", "denied", "canceled"]);
+
+/** Only errors of the host have an `outcome`; whatever an adapter threw never has one. */
+export function endingOf(error: unknown): CallEnding {
+  const outcome = error instanceof Error && "outcome" in error ? error.outcome : undefined;
+  const message = error instanceof Error ? error.message : String(error);
+  return { status: FAILED.has(outcome) ? (outcome as CallStatus) : "error", error: message };
+}
+
+export function toReply(error: unknown): CallReply {
+  const { name, message, code, status, outcome, answer } = error as Record<string, unknown>;
+  return {
+    ok: false,
+    error: {
+      name: typeof name === "string" ? name : "Error",
+      message: typeof message === "string" ? message : String(error),
+      ...(typeof code === "string" && { code }),
+      ...(typeof status === "number" && { status }),
+      ...(typeof outcome === "string" && { outcome }),
+      ...(answer !== undefined && { answer }),
+    },
+  };
+}
+
+/** Returns the value, or throws the error, that the script got. */
+export function readReply(reply: CallReply): unknown {
+  if (reply.ok) return reply.value;
+  const { name, message, ...rest } = reply.error;
+  throw Object.assign(new Error(message), { name }, rest);
+}
