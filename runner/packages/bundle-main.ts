@@ -92,15 +92,17 @@ async function compileAll(
     base,
     resolveDir,
     broken,
-    async listEntries(resolves) {
+    async listEntries(resolveAll) {
       exports.clear();
       const lines: string[] = [];
-      for (const candidate of listCandidates(manifest, folder)) {
-        const path = await resolves(name + candidate.slice(1));
-        if (path === null || !/\.(?:[cm]?[jt]sx?|json)$|\/[^.]+$/.test(path)) continue;
+      const candidates = listCandidates(manifest, folder);
+      const paths = await resolveAll(candidates.map((candidate) => name + candidate.slice(1)));
+      for (const candidate of candidates) {
+        const path = paths.get(name + candidate.slice(1));
+        if (path === undefined || !/\.(?:[cm]?[jt]sx?|json)$|\/[^.]+$/.test(path)) continue;
         exports.set(candidate, path);
-        const [key, specifier] = [candidate, name + candidate.slice(1)].map((text) => JSON.stringify(text));
-        lines.push(`${key}:()=>read(${key},require(${specifier}))`);
+        const key = JSON.stringify(candidate);
+        lines.push(`${key}:()=>read(${key},require(${JSON.stringify(path)}))`);
       }
       if (exports.size === 0)
         throw new Refusal(

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { type BuildOptions, build, type Message, type Metafile } from "esbuild";
 import { TRANSFORM_OPTIONS } from "../source/transpile.ts";
-import { createPlugin, ENTRY, type Found, Refusal, SHIMS } from "./plugin.ts";
+import { createPlugin, ENTRY, type Found, Refusal, type ResolveAll, SHIMS } from "./plugin.ts";
 
 /** Builds without the files that a build before could not read. */
 const MAX_ATTEMPTS = 6;
@@ -52,8 +52,8 @@ export interface CompileInput {
   base: string;
   /** What the first module is resolved from. */
   resolveDir: string;
-  /** Makes the text of the first module; `resolves` answers the path that a specifier leads to. */
-  listEntries(resolves: (specifier: string) => Promise<string | null>): Promise<string>;
+  /** Returns the text of the first module. */
+  listEntries(resolveAll: ResolveAll): Promise<string>;
   /** The entry is the first module itself, which may be an ES module. */
   isFirst?: boolean;
   /** Files that cannot be read, and why; grows. They throw where they are reached. */
@@ -74,7 +74,7 @@ export async function compile({
       ...OPTIONS,
       stdin: {
         contents: isFirst
-          ? await listEntries(async () => null)
+          ? await listEntries(async () => new Map())
           : `module.exports=require(${JSON.stringify(ENTRY)})`,
         resolveDir,
       },

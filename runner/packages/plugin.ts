@@ -2,12 +2,13 @@
  * How files of a package are found and read while it is bundled: nothing outside of one folder, nothing that is not JavaScript or
  * data, within bounds; and what stands in for modules that a script does not have.
  */
-import { constants, readFileSync, statSync } from "node:fs";
+import { constants } from "node:fs";
 import { type FileHandle, open, realpath } from "node:fs/promises";
 import { builtinModules } from "node:module";
-import { basename, dirname, join, relative, sep } from "node:path";
-import type { Loader, OnLoadResult, Plugin } from "esbuild";
+import { basename, dirname, isAbsolute, join, relative, sep } from "node:path";
+import type { BuildOptions, Loader, OnLoadResult, Plugin, PluginBuild } from "esbuild";
 import { BUILTINS, reasonForAbsence } from "../source/modules/names.ts";
+import { createBrowserMaps } from "./browser-maps.ts";
 
 /** Ends the bundling; the message is for who installs the package. */
 export class Refusal extends Error {}
@@ -29,7 +30,6 @@ const OWN_MODULES: Record<string, string> = {
   module: "module.ts",
 };
 
-const MAX_MANIFEST_BYTES = 1024 * 1024;
 /** What is no file, such as a pipe, is opened without a wait for its other end. */
 const READ = constants.O_RDONLY | constants.O_NONBLOCK;
 const MAX_FILES = 20_000;
@@ -54,9 +54,12 @@ interface PluginOptions {
   /** What specifiers are resolved from, other than those of files. */
   resolveDir: string;
   found: Found;
-  /** The text of the first module; `resolves` answers the path that a specifier leads to. */
-  listEntries(resolves: (specifier: string) => Promise<string | null>): Promise<string>;
+  /** Returns the text of the first module. */
+  listEntries(resolveAll: ResolveAll): Promise<string>;
 }
+
+/** Returns the files that specifiers lead to; specifiers that lead nowhere are left out. */
+export type ResolveAll = (specifiers: readonly string[]) => Promise<Map<string, string>>;
 
 /** What leads to the first module. */
 export const ENTRY = "cyrnel-entries";
@@ -87,7 +90,7 @@ export function createPlugin({ base, broken, resolveDir, found, listEntries }: P
   const isSwitchedOff = createBrowserMaps(base);
   return {
     name: "packages",
-    setup({ onResolve, onLoad, resolve }) {
+    setup({ onResolve, onLoad, resolve, esbuild, initialOptions }) {
       onResolve({ filter: /./ }, async (args) => {
         const { path, importer, kind, pluginData, namespace } = args;
         if (pluginData === RESOLVING || kind === "entry-point") return null;
@@ -105,6 +108,8 @@ export function createPlugin({ base, broken, resolveDir, found, listEntries }: P
           resolveDir: args.resolveDir || resolveDir,
           pluginData: RESOLVING,
         };
+        // Already a path, from resolveAll.
+        if (namespace === ENTRY && isAbsolute(path)) return { path };
         if (namespace === ENTRY || importer === "<stdin>") {
           const { path: meant } = await resolve(path, { ...from, importer: "", kind: "import-statement" });
           return { path: meant };
@@ -140,15 +145,12 @@ export function createPlugin({ base, broken, resolveDir, found, listEntries }: P
       }
 
       onLoad({ filter: /./, namespace: ENTRY }, async () => ({
-        contents: await listEntries(async (specifier) => {
-          const { path, errors } = await resolve(specifier, {
-            resolveDir,
-            kind: "import-statement",
-            pluginData: RESOLVING,
-          });
-          // Of itself, too: it is no entry then.
-          const isOff = errors.length > 0 || isSwitchedOff(dirname(path), `./${basename(path)}`);
-          return isOff ? null : path;
+        contents: await listEntries(async (specifiers) => {
+          const paths = await resolveAll(esbuild, initialOptions, { base, resolveDir }, specifiers);
+          // The browser field may also disable an entry of the package itself.
+          for (const [specifier, path] of paths)
+            if (isSwitchedOff(dirname(path), `./${basename(path)}`)) paths.delete(specifier);
+          return paths;
         }).catch((error: unknown) => {
           if (!(error instanceof Refusal)) throw error;
           found.refused ??= error.message;
@@ -228,55 +230,37 @@ export function createPlugin({ base, broken, resolveDir, found, listEntries }: P
 }
 const NO_MAP = "\n//# sourceMappingURL=none";
 
+/**
+ * Resolves all specifiers in one build that reads no file. `resolve` starts with empty caches each time, which takes
+ * seconds of CPU for a package with hundreds of entries.
+ */
+async function resolveAll(
+  { build }: PluginBuild["esbuild"],
+  options: BuildOptions,
+  { base, resolveDir }: Pick<PluginOptions, "base" | "resolveDir">,
+  specifiers: readonly string[],
+): Promise<Map<string, string>> {
+  const { metafile } = await build({
+    ...options,
+    inject: [],
+    stdin: {
+      contents: specifiers.map((one) => `import(${JSON.stringify(one)}).catch(()=>{})`).join("\n"),
+      resolveDir,
+    },
+    plugins: [
+      {
+        name: "empty",
+        setup: ({ onLoad }) => onLoad({ filter: /./ }, () => ({ contents: "", loader: "js" })),
+      },
+    ],
+  });
+  const paths = new Map<string, string>();
+  for (const { path, original, external } of metafile?.inputs["<stdin>"]?.imports ?? [])
+    if (original !== undefined && external !== true)
+      paths.set(original, join(base, path.replace(/^\(disabled\):/, "")));
+  return paths;
+}
+
 function toShim(file: string): string {
   return join(SHIM_FOLDER, file);
-}
-
-/**
- * Whether the package.json around a folder says `browser: {"./x.js": false}`, or `{"name": false}`, of what is imported from there: an
- * empty module then. Names are completed as the bundler does it.
- */
-function createBrowserMaps(base: string): (from: string, specifier: string) => boolean {
-  const maps = new Map<string, BrowserMap | null>();
-
-  function find(folder: string): BrowserMap | null {
-    const known = maps.get(folder);
-    if (known !== undefined) return known;
-    const isInside = folder === base || folder.startsWith(base + sep);
-    const found = isInside ? (readBrowserMap(folder) ?? find(dirname(folder))) : null;
-    maps.set(folder, found);
-    return found;
-  }
-
-  return (from, specifier) => {
-    const target = /^\.\.?(?:\/|$)/.test(specifier) ? join(from, specifier) : null;
-    const map = find(target === null ? from : dirname(target));
-    if (map === null) return false;
-    const path = target === null ? specifier : `./${relative(map.folder, target).split(sep).join("/")}`;
-    for (const end of ENDINGS) {
-      for (const key of target === null ? [path + end] : [path + end, path.slice(2) + end])
-        if (Object.hasOwn(map.targets, key)) return map.targets[key] === false;
-    }
-    return false;
-  };
-}
-
-const EXTENSIONS = [".tsx", ".ts", ".jsx", ".js", ".css", ".json"];
-const ENDINGS = ["", ...EXTENSIONS, ...EXTENSIONS.map((extension) => `/index${extension}`)];
-
-interface BrowserMap {
-  folder: string;
-  targets: Record<string, unknown>;
-}
-
-function readBrowserMap(folder: string): BrowserMap | null {
-  const file = join(folder, "package.json");
-  try {
-    const stat = statSync(file);
-    if (!stat.isFile() || stat.size > MAX_MANIFEST_BYTES) return null;
-    const { browser } = JSON.parse(readFileSync(file, "utf8").replace(/^\uFEFF/, ""));
-    return typeof browser === "object" && browser !== null ? { folder, targets: browser } : null;
-  } catch {
-    return null;
-  }
 }
