@@ -1,6 +1,5 @@
 /**
- * Who may do what, put together: keys, roles, policies and the audit trail over one watch of their revisions, and the
- * gate that the path of all tool calls asks.
+ * Wires keys, roles, policies and the audit trail over one watch of their revisions, and the gate for all tool calls.
  */
 
 import { pathOf } from "#kernel/tool-patterns.ts";
@@ -27,7 +26,7 @@ import type { LeftFiles, ProcessRow } from "./processes/model/records.ts";
 import type { CallCaller, CallGate, CallRecord } from "./tools/contract.ts";
 import type { KnownTool } from "./tools/store.ts";
 
-/** What the HTTP surface needs of it. */
+/** Parts that the HTTP surface needs. */
 export interface AccessDeps {
   verifier: KeyVerifier;
   keys: Keys;
@@ -39,24 +38,26 @@ export interface AccessDeps {
 }
 
 export interface Governance extends AccessDeps, AsyncDisposable {
-  /** What the path of all calls tells about each call that is over. */
+  /** Records each finished call. */
   recordCall(record: CallRecord): void;
-  /** Of keys, roles, policies and packages: what else is held of them in memory. */
+  /** Watches keys, roles, policies and packages, for other caches of them. */
   readonly watch: Pick<RevisionWatch, "follow" | "refresh">;
-  /** Whether scripts of the caller may import the package: what both keys of a run may. */
+  /** Whether scripts of the caller may import the package; for a run with two keys, both must allow it. */
   mayImport(caller: CallCaller, packageName: string): boolean;
-  /** Puts an installation of a package that is over on the audit trail. */
+  /** Records the end of a package installation. */
   recordInstallation(ended: EndedInstallation): void;
-  /** Puts the files that a run left, and which limit refused others, on the audit trail. */
+  /** Records the files that a run left, and the limit that refused others. */
   recordArtifacts(left: LeftFiles, row: Pick<ProcessRow, "startedBy">): void;
-  /** Loads keys, roles and policies; before it nothing is visible and no key counts. Rejects when the database does. */
+  /**
+   * Loads keys, roles and policies; until then nothing is visible and no key is valid. Rejects if the database does.
+   */
   start(): Promise<void>;
 }
 
-/** Of those that a run left. */
+/** Artifacts named in one audit record. */
 const MAX_NAMED_ARTIFACTS = 50;
 
-/** Of a package. `createdBy`: the id of a key, `bootstrap` or `anonymous`. */
+/** `createdBy` is the id of a key, `bootstrap` or `anonymous`. */
 export type EndedInstallation = Pick<
   Installation,
   "id" | "name" | "range" | "version" | "state" | "error" | "createdBy"
@@ -76,7 +77,7 @@ export interface GovernanceOptions {
   redact?: <T>(json: T) => T;
 }
 
-/** Disposing stores the audit records that wait, bounded: dispose it after everything that records. */
+/** Disposing stores the waiting audit records, within a time limit: dispose it after everything that records. */
 export function createGovernance(options: GovernanceOptions): Governance {
   const { pool, config, log, listTools, redact } = options;
   const { defaultPolicy } = config;
@@ -152,11 +153,11 @@ export function createGovernance(options: GovernanceOptions): Governance {
 interface CallRecorderOptions {
   audit: Pick<AuditLog, "record">;
   keys: Pick<KeyVerifier, "find">;
-  /** Who calls without a stored key. */
+  /** Actor of requests without a stored key. */
   withoutKey: "anonymous" | "bootstrap";
 }
 
-/** `id`: of a key, `bootstrap` or `anonymous`. */
+/** `id` is that of a key, `bootstrap` or `anonymous`. */
 function actorOf(id: string, keys: Pick<KeyVerifier, "find">): AuditActor {
   if (id === "anonymous" || id === "bootstrap") return { kind: id };
   return { kind: "key", id, name: keys.find(id)?.name ?? id };
@@ -170,12 +171,12 @@ const AUDIT_OUTCOMES = {
   unknown: "unknown",
 } as const satisfies Record<CallRecord["outcome"], AuditOutcome>;
 
-/** Puts every tool call that is over, with what the policies said about it, on the audit trail. Never throws. */
+/** Records each finished tool call with its policy decision. Never throws. */
 function createCallRecorder(options: CallRecorderOptions): (record: CallRecord) => void {
   const { audit, keys, withoutKey } = options;
 
   return ({ caller, serviceId, toolId, parameters, decision, outcome, code, httpStatus, files }) => {
-    // Who started the run, if that is not who submitted the process.
+    // Key that started the run, if another key submitted the process.
     const { keyId, startedBy = keyId } = caller;
     audit.record({
       actor: actorOf(startedBy ?? withoutKey, keys),
@@ -194,13 +195,13 @@ function createCallRecorder(options: CallRecorderOptions): (record: CallRecord) 
 }
 
 interface RoleDirectory {
-  /** Null for a role that does not exist (any more): nothing is visible to it. */
+  /** Returns null for a role that no longer exists: nothing is visible to it. */
   find(id: string): Visibility | null;
-  /** Patterns of the packages that it may import; none for a role that does not exist. */
+  /** Patterns of packages the role may import; none if it no longer exists. */
   packagesOf(id: string): readonly string[];
 }
 
-/** The roles of the database, compiled, and loaded anew when they change. */
+/** Compiled roles, reloaded when they change. */
 export function createRoleDirectory(db: Db, watch: RevisionWatch): RoleDirectory {
   let roles = new Map<string, { visibility: Visibility; packages: readonly string[] }>();
   watch.follow("roles", async () => {
@@ -220,12 +221,13 @@ interface GateParts {
   policies: PolicyDirectory;
 }
 
-/** The stricter comes first. */
+/** Strictest first. */
 const STRICTNESS: readonly Decision[] = ["block", "ask", "allow"];
 
 /**
- * The roles under which a caller acts, null for acting without one: of a run that another key has started there are
- * two, and what counts is what both allow. None at all for a caller one of whose keys does not count any more.
+ * Roles that apply to a caller; null stands for no role. A run that another key started has two, and only what both
+ * allow is
+ * allowed. Returns an empty list if one of the caller's keys is no longer valid.
  */
 function rolesOf({ keyId, roleId, startedBy }: CallCaller, keys: GateParts["keys"]): (string | null)[] {
   const roles = [keyId === undefined ? (roleId ?? null) : keys.find(keyId)?.roleId];
@@ -237,8 +239,9 @@ function rolesOf({ keyId, roleId, startedBy }: CallCaller, keys: GateParts["keys
 }
 
 /**
- * What the one path of all tool calls asks: may this caller see the tool, and what do the rules say about the call.
- * Answers from memory; when keys, roles and rules cannot be known, nothing is visible and no call is allowed.
+ * Gate for all tool calls: role visibility and policy decisions, from memory. While keys, roles and rules cannot be
+ * known,
+ * nothing is visible and no call is allowed.
  */
 export function createGate({ watch, keys, roles, policies }: GateParts): CallGate {
   return {

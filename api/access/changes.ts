@@ -1,4 +1,7 @@
-/** What changes of keys, roles and policies share: one at a time, in force when it resolves, with the same refusals. */
+/**
+ * Shared by changes of keys, roles and policies: one change at a time, in force when it resolves, with the same
+ * errors.
+ */
 import { randomBytes } from "node:crypto";
 import { z } from "zod";
 import type { Db, Pool } from "#api/db/pool.ts";
@@ -12,7 +15,7 @@ export const roleIdSchema = z
     "expected the id of a role: a letter, then at most 63 letters, digits, _ and -",
   );
 
-/** A label that a person reads in a list, a log line or the audit trail. */
+/** Label shown in lists, log lines and the audit trail. */
 export const nameSchema = z
   .string()
   .trim()
@@ -35,15 +38,15 @@ export interface ChangeOptions {
   watch: Pick<RevisionWatch, "refresh">;
 }
 
-/** The refusals for constraints that a statement may violate. */
+/** Errors for constraints that a statement may violate. */
 export interface Refusals {
   /** Another row has the name. */
   unique?(): AppError;
-  /** It names a row that is not there, or another names it. */
+  /** The row refers to a missing row, or another row refers to it. */
   reference?(): AppError;
 }
 
-/** `kinds` in the order of `RevisionKind`: see `lockRevision`. */
+/** Pass `kinds` in the order of `RevisionKind`: see `lockRevision`. */
 export async function change<T>(
   { pool, watch }: ChangeOptions,
   kinds: readonly RevisionKind[],
@@ -67,7 +70,7 @@ function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : "";
 }
 
-/** Null: never. Throws AppError `invalid_request` for a time that is over. */
+/** Null means it never expires. Throws AppError `invalid_request` for a time in the past. */
 export function readExpiry(text: string | null): Date | null {
   if (text === null) return null;
   const date = new Date(text);

@@ -1,4 +1,4 @@
-/** What the routes of keys, roles and policies have in common: list, create, delete. All of it needs `keys:admin`. */
+/** Routes shared by keys, roles and policies: list, create, delete. All need `keys:admin`. */
 import type { FastifyInstance, FastifySchema } from "fastify";
 import { z } from "zod";
 import type { PageRequest } from "#api/bounds/page.ts";
@@ -18,7 +18,6 @@ interface Described {
   description: string;
 }
 
-/** `service`: what is done; the schemas say what it takes and answers. */
 export interface Collection<Body extends z.ZodType, Made extends z.ZodType, Listed extends z.ZodType> {
   name: "keys" | "roles" | "policies";
   position: z.ZodType<number>;
@@ -37,7 +36,7 @@ export function registerCollection<Body extends z.ZodType, Made extends z.ZodTyp
   typed: App,
   { name, position, params, list, create, remove, service }: Collection<Body, Made, Listed>,
 ): void {
-  // The types of fastify cannot follow schemas that are arguments; what they check at compile time, `Collection` does.
+  // Fastify's types cannot follow schemas passed as arguments; `Collection` checks them instead.
   const app = typed as unknown as FastifyInstance;
   const tags = [name];
   const listing = createListing(name, position);

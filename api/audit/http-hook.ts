@@ -1,23 +1,24 @@
-/** Records every request that may change something, with its outcome; refuses it when it could not be recorded. */
+/** Records every request that may change something, with its outcome, and refuses it if it cannot be recorded. */
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { App } from "../http/app-type.ts";
 import type { Caller } from "../http/auth.ts";
 import type { AuditActor, AuditEntry, AuditLog } from "./log.ts";
 
-/** How long an answer waits for its record. */
+/** Longest time an answer waits for its record. */
 const MAX_RECORD_MS = 3000;
 const MAX_ANSWER_CHARACTERS = 64 * 1024;
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** What the audit trail says about this request is on its way. */
+    /** The record of this request is already on its way. */
     isAudited: boolean;
   }
 }
 
 /**
- * For routes registered after it. The record is made when the answer is ready, whether or not the client is still
- * there; callers without a valid key are not recorded, or anyone could fill the trail.
+ * Applies to routes registered after it. Records when the answer is ready, even if the client has left. Ignores
+ * callers without a
+ * valid key: otherwise anyone could fill the trail.
  */
 export function registerAudit(app: App, audit: AuditLog): void {
   app.decorateRequest("isAudited", false);
@@ -37,8 +38,9 @@ export function registerAudit(app: App, audit: AuditLog): void {
 }
 
 /**
- * For changes of services: null unless the caller holds `modules:admin` and so could read the secrets through code of its
- * own. What is recorded comes beside the record of the request.
+ * For changes of services: null unless the caller holds `modules:admin`, who could read the secrets through code
+ * anyway. Adds a
+ * record beside the one of the request.
  */
 export function carrySecretsFor(audit: Pick<AuditLog, "record">) {
   return ({ caller, id: requestId }: FastifyRequest) => {
@@ -85,9 +87,9 @@ export function actorOf(caller: Pick<Caller, "kind" | "keyId" | "name">): AuditA
   return { kind: caller.kind, id: caller.keyId, name: caller.name };
 }
 
-/** From the path; of what was just made, from the answer. */
+/** Takes the id from the path, or from the answer for a new object. */
 function objectIdOf(request: FastifyRequest, reply: FastifyReply, answer: string | null): string | null {
-  // Parsed by the schema of the route: the id of a process is a number.
+  // The route's schema has parsed them: a process id is a number.
   const { id, serviceId, toolId, name, version } = (request.params ?? {}) as Record<
     string,
     string | number | undefined
@@ -110,7 +112,7 @@ function readField(json: string | null, name: string): string | undefined {
   }
 }
 
-/** What a person answers a script, or gives it, is between the two. */
+/** Answers and inputs that people give to scripts are confidential. */
 const COVERED_MEMBERS: Readonly<Record<string, readonly string[]>> = {
   "approval.approve": ["data"],
   "process.create": ["input"],
@@ -118,7 +120,7 @@ const COVERED_MEMBERS: Readonly<Record<string, readonly string[]>> = {
   "package.install": ["lock"],
 };
 
-/** Of secret settings only what was changed: a hash of a short secret gives the secret away. */
+/** Lists only the names of changed secret settings: the hash of a short secret reveals it. */
 function parametersOf(body: unknown, route: AuditedRoute): unknown {
   const covered = COVERED_MEMBERS[route.action];
   if (covered !== undefined && typeof body === "object" && body !== null) {
@@ -138,7 +140,7 @@ function parametersOf(body: unknown, route: AuditedRoute): unknown {
   });
 }
 
-/** Names, and what is known of each: an upload by its id, a content that came along by its size. */
+/** Names each file with its upload id, or the size of its inline content. */
 function nameFiles(files: unknown): unknown {
   if (typeof files !== "object" || files === null) return "[redacted]";
   const named = Object.entries(files).map(([name, source]): [string, unknown] => {
@@ -151,7 +153,7 @@ function nameFiles(files: unknown): unknown {
   return Object.fromEntries(named);
 }
 
-/** By method and path of the route. */
+/** Keyed by method and path of the route. */
 const ACTIONS: Readonly<Record<string, string>> = {
   "POST /processes": "process.create",
   "DELETE /processes/:id": "process.delete",
@@ -197,15 +199,15 @@ const ACTIONS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Kept in a row of their own that names the key: their record is not waited for, so that a submission costs no second
- * round trip.
+ * Rows of these objects name the key already. Their record is not awaited, which saves a submission a second round
+ * trip.
  */
 const NOT_AWAITED = new Set(["process.create", "process.run", "tool.invoke"]);
 
-/** What stops something is never refused for want of a record: it is kept, or written to the log. */
+/** Stopping something must not fail for want of a record: it is stored later, or written to the log. */
 const ALWAYS_ADMITTED = new Set(["process.kill", "key.revoke", "approval.deny"]);
 
-/** The call path records each call with its decision; of the request itself only a refusal before that counts. */
+/** The call path records each call with its decision; the request itself is recorded only if refused before that. */
 export const RECORDED_AS_CALL = "tool.invoke";
 
 const READING_METHODS = ["GET", "HEAD", "OPTIONS"];
@@ -215,16 +217,16 @@ export interface AuditedRoute {
   objectKind: string;
   /** Whether the answer waits until the record is stored. */
   awaited: boolean;
-  /** Whether the request is refused when it could not be recorded. */
+  /** Whether the request is refused if it cannot be recorded. */
   needsRecord: boolean;
-  /** The body holds values that are never shown and never hashed. */
+  /** The body has values that are never shown and never hashed. */
   secret: boolean;
 }
 
-/** One request may do several things: what does them records each under its own name. */
+/** One request may do several things; each is recorded under its own name where it happens. */
 const RECORDED_WITHIN = new Set(["POST /mcp", "DELETE /mcp"]);
 
-/** Null for requests that change nothing. `url` with its parameters as `:name`. */
+/** Returns null for requests that change nothing. `url` has its parameters as `:name`. */
 export function describeRoute(method: string, url: string): AuditedRoute | null {
   const name = `${method} ${url}`;
   const known = ACTIONS[name];

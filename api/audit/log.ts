@@ -1,7 +1,8 @@
 /**
- * Takes audit records and stores them: in batches, in order, one statement at a time, tried again until the database
- * takes them. What cannot be stored is written to the log as it is, never dropped; work that could not be recorded is
- * refused beforehand (`admit`).
+ * Stores audit records in batches, in order, one statement at a time, and retries until the database takes them.
+ * Records that
+ * cannot be stored go to the log; work that could not be recorded is refused beforehand
+ * (`admit`).
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Db } from "#api/db/pool.ts";
@@ -12,18 +13,17 @@ import type { AuditOutcome } from "./model.ts";
 import { describeParameters, type Redact } from "./parameters.ts";
 import { type AuditRow, insertAuditRows } from "./store.ts";
 
-/** One that a tool call has moved, or that a run left. */
+/** A file moved by a tool call, or left by a run. */
 export type AuditFile = Omit<MovedFile, "use"> & { use: MovedFile["use"] | "left" };
 
 export interface AuditActor {
   kind: "anonymous" | "bootstrap" | "key" | "system";
-  /** Of a key. */
+  /** Id of a key. */
   id?: string | undefined;
-  /** Of a key, for people. */
+  /** Name of a key, for display. */
   name?: string | undefined;
 }
 
-/** One thing that was done, or tried. */
 export interface AuditEntry {
   actor: AuditActor;
   /** `object.verb`. */
@@ -32,51 +32,55 @@ export interface AuditEntry {
   outcome: AuditOutcome;
   /** Error code. */
   code?: string | undefined;
-  /** Of a tool call: what the service answered with. */
+  /** Status that the service of a tool call answered with. */
   httpStatus?: number | undefined;
   requestId?: string | undefined;
   processId?: number | undefined;
   decision?: "allow" | "ask" | "block" | undefined;
   policyId?: string | undefined;
-  /** JSON data: hashed and cut here, at once. */
+  /** JSON data; hashed and shortened at once. */
   parameters?: unknown;
   files?: readonly AuditFile[] | undefined;
 }
 
 export interface AuditLog {
   /**
-   * Before work that has to be recorded: resolves when there is room for its record, at once as a rule. Throws AppError
-   * `audit_unavailable` when records could not be stored for a while: what cannot be recorded must not happen.
+   * Call before work that must be recorded: resolves when there is room for its record, usually at once. Throws
+   * AppError
+   * `audit_unavailable` if records could not be stored for a while.
    */
   admit(): Promise<void>;
   /** Never throws, never waits. */
   record(entry: AuditEntry): void;
-  /** `record`, and resolves when it is stored; after `maxWaitMs` without: it is still kept and stored later. */
+  /** Records and resolves when stored, or after `maxWaitMs`; then the record is still stored later. */
   recordStored(entry: AuditEntry, maxWaitMs: number): Promise<void>;
 }
 
 export interface AuditWriter extends AuditLog, AsyncDisposable {
-  /** Resolves when what has been recorded by now is stored, or after `maxWaitMs`, so that a reader of the trail finds what was just done. */
+  /**
+   * Resolves when everything recorded so far is stored, or after `maxWaitMs`, so that a reader finds what was just
+   * done.
+   */
   allStored(maxWaitMs: number): Promise<void>;
-  /** Records that wait for the database. */
+  /** Records waiting for the database. */
   readonly waiting: number;
 }
 
 export interface AuditWriterOptions {
   db: Db;
   log: { error(fields: object, message: string): void };
-  /** Replaces known secrets in what is shown of parameters. */
+  /** Replaces known secrets in shown parameters. */
   redact?: Redact;
   limits?: Partial<AuditLimits>;
 }
 
 export interface AuditLimits {
   maxWaitingRecords: number;
-  /** How long `admit` waits for room. */
+  /** Longest wait of `admit` for room. */
   maxAdmitMs: number;
-  /** After failing for this long, nothing more is admitted. */
+  /** After failing for this long, `admit` refuses. */
   maxFailingMs: number;
-  /** How long the end waits for the last records. */
+  /** Longest wait for the last records on shutdown. */
   maxCloseMs: number;
 }
 
@@ -87,7 +91,7 @@ const DEFAULT_LIMITS: AuditLimits = {
   maxCloseMs: 5000,
 };
 const MAX_BATCH_RECORDS = 500;
-/** How long records that are not awaited are gathered: a statement per record would cost every run one, and a commit. */
+/** Gathers records that nobody awaits: a statement and a commit for each would slow every run. */
 const GATHER_MS = 50;
 const RETRY_MS = 250;
 const ADMIT_RETRY_SECONDS = 5;
@@ -106,7 +110,7 @@ export function createAuditLog(options: AuditWriterOptions): AuditWriter {
 
   function add(entry: AuditEntry): AuditRow {
     const row = toRow(entry, redact);
-    // Beyond what `admit` lets in only when much was admitted at one time.
+    // Exceeds the limit only if `admit` let in much at one time.
     if (waiting.length >= 2 * limits.maxWaitingRecords) writeToLog([row]);
     else waiting.push(row);
     writing ??= writeAll();
@@ -131,7 +135,7 @@ export function createAuditLog(options: AuditWriterOptions): AuditWriter {
       const count = Math.min(waiting.length, MAX_BATCH_RECORDS);
       if ((await tryToStore(count)) === "refused") await storeOneByOne(count);
     }
-    // In the same moment as the look at what waits: a record that comes now begins anew.
+    // Reset in the same turn as the check for waiting records, so that a record added now starts a new batch.
     writing = null;
   }
 
@@ -144,7 +148,7 @@ export function createAuditLog(options: AuditWriterOptions): AuditWriter {
     }
   }
 
-  /** The oldest `count` records. After a connection was lost on the way a record may be there twice. */
+  /** Stores the oldest `count` records. A connection lost on the way may store a record twice. */
   async function tryToStore(count: number): Promise<"stored" | "refused" | "away"> {
     try {
       await insertAuditRows(db, waiting.slice(0, count));
@@ -268,12 +272,12 @@ function toRow(entry: AuditEntry, redact: Redact | undefined): AuditRow {
   };
 }
 
-/** Names are the script's own, and may hold what it knows. */
+/** Scripts choose file names, which may contain secrets. */
 function describeFiles(files: readonly AuditFile[], redact: Redact = (json) => json): string {
   return JSON.stringify(files.map((file) => ({ ...file, name: redact(file.name) })));
 }
 
-/** Names may come from a script: Postgres refuses NUL, and an index entry has a size. */
+/** Scripts may choose names: Postgres refuses NUL, and an index entry has a size limit. */
 function storable(text: string): string {
   return text.slice(0, 400).replaceAll("\0", "\u{fffd}").toWellFormed();
 }

@@ -1,4 +1,3 @@
-/** What an audit record is, and what the audit feature takes and answers over HTTP. No behaviour. */
 import { z } from "zod";
 import { pageQuerySchema } from "../http/cursor.ts";
 import { periodFields, processIdSchema } from "../http/filters.ts";
@@ -79,7 +78,7 @@ export const auditFilterSchema = z.strictObject({
 });
 export type AuditFilter = z.output<typeof auditFilterSchema>;
 
-/** Where a page ends: the time of its last record, in microseconds since 1970, and its id. */
+/** End of a page: time of its last record, in microseconds since 1970, and its id. */
 export const auditPositionSchema = z.object({ atUs: z.int(), id: z.int().positive() });
 export type AuditPosition = z.infer<typeof auditPositionSchema>;
 

@@ -1,11 +1,12 @@
 /**
- * What the audit trail keeps of parameters: a SHA-256 of all of it, which proves what they were to a reader who has them,
- * and a preview in which secrets are replaced, names that sound like one are covered and everything long is cut.
+ * Summarises parameters for the audit trail: a SHA-256 of all of them, which proves what they were to a reader who
+ * has them, and
+ * a preview with secrets replaced, sensitive names masked and long values cut.
  */
 import { createHash } from "node:crypto";
 import { isRawInteger } from "#sdk";
 
-/** Replaces the known secrets in JSON data. */
+/** Replaces known secrets in JSON data. */
 export type Redact = <T>(json: T) => T;
 
 export interface DescribedParameters {
@@ -18,14 +19,14 @@ const MAX_PREVIEW_CHARACTERS = 2000;
 const MAX_TEXT_CHARACTERS = 100;
 const MAX_ITEMS = 20;
 const MAX_DEPTH = 5;
-/** Beyond this nesting the data is told apart by its place only: JSON from outside is bounded to less. */
+/** JSON from outside nests less deeply; below this, only positions are hashed. */
 const MAX_HASH_DEPTH = 200;
-/** Hashed at a time: each call of the hash costs as much as a few hundred characters. */
+/** Characters hashed at a time: each call costs as much as a few hundred characters. */
 const HASHED_CHARACTERS = 64 * 1024;
 const COVERED = "[redacted]";
 const SOUNDS_SECRET =
   /secret|passw|passphrase|token|credential|authori[sz]ation|api[-_]?key|private[-_]?key|cookie|bearer/i;
-/** Whole documents and scripts: their beginning says little and may hold anything. */
+/** Documents and scripts: their beginning says little and may contain anything. */
 const DOCUMENTS = new Set(["code", "content", "definition", "script", "body"]);
 
 export function describeParameters(
@@ -46,10 +47,10 @@ export function describeParameters(
   };
 }
 
-/** Hardly any object has the member, so most are not asked further. */
+/** Hardly any object has this member, so most stop here. */
 const isInteger = (value: object) => "rawJSON" in value && isRawInteger(value);
 
-/** JSON with sorted keys, piece by piece, so that equal parameters hash equally whatever the order of their keys. */
+/** Hashes JSON with sorted keys, so that equal parameters hash equally whatever their order of keys. */
 function updateCanonical(value: unknown, depth: number, update: (text: string) => void): void {
   const isNested = typeof value === "object" && value !== null && !isInteger(value);
   if (!isNested || depth >= MAX_HASH_DEPTH) {
@@ -72,7 +73,7 @@ function updateCanonical(value: unknown, depth: number, update: (text: string) =
   update(isList ? "]" : "}");
 }
 
-/** Cut first: redaction of what is shown, not of megabytes that are not. */
+/** Cuts before redacting: redacting megabytes that are not shown would be wasted. */
 function preview(parameters: unknown, redact: Redact): string {
   try {
     return JSON.stringify(redact(shorten(parameters, 0))) ?? "null";
@@ -91,7 +92,7 @@ function shorten(value: unknown, depth: number): unknown {
     return value.length > MAX_ITEMS ? [...items, `[${value.length - MAX_ITEMS} more]`] : items;
   }
   const entries = Object.entries(value);
-  // A JSON Patch names in `path` what its `value` is.
+  // In a JSON Patch, `path` names what `value` is.
   const { path } = value as { path?: unknown };
   const names = typeof path === "string" && SOUNDS_SECRET.test(path.slice(0, 1000)) ? ["value"] : [];
   const shown = entries.slice(0, MAX_ITEMS).map(([key, item]) => {
@@ -103,9 +104,9 @@ function shorten(value: unknown, depth: number): unknown {
   return Object.fromEntries(shown);
 }
 
-/** The start of a text, without the parts of a URL that carry credentials. */
+/** Returns the start of a text without the parts of a URL that carry credentials. */
 function shortenText(text: string): string {
-  // What would be cut could be half of a secret that redaction knows whole.
+  // Cutting could leave half of a secret, which redaction would not recognise.
   if (text.length > MAX_TEXT_CHARACTERS) return `[${text.length} characters]`;
   if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(text) || !URL.canParse(text)) return text;
   const url = new URL(text);
@@ -117,7 +118,7 @@ function shortenText(text: string): string {
   return url.href;
 }
 
-/** Too long a preview is told by its size only: cut JSON is no JSON. */
+/** Replaces a preview that is too long by its size: cut JSON is not JSON. */
 function cutText(text: string, max: number): string {
   const storable = text.replaceAll("\0", "").toWellFormed();
   return storable.length <= max ? storable : JSON.stringify(`[${storable.length} characters]`);

@@ -1,4 +1,4 @@
-/** The audit trail over HTTP. Reading needs `logs:read`; nothing can be written. */
+/** Routes of the audit trail: read only, with `logs:read`. */
 import { Readable } from "node:stream";
 import { z } from "zod";
 import type { App } from "../http/app-type.ts";
@@ -12,7 +12,7 @@ const listing = createListing("audit", auditPositionSchema);
 const read = { onRequest: requireScope("logs:read") };
 const tags = ["audit"];
 const MAX_EXPORT_BUFFER_BYTES = 256 * 1024;
-/** A client of an export that takes nothing for this long is cut off. */
+/** Disconnects a client of an export that reads nothing for this long. */
 const MAX_EXPORT_STALL_MS = 30_000;
 
 export function registerAuditRoutes(app: App, trail: AuditTrail): void {

@@ -1,4 +1,3 @@
-/** Reading the audit trail: page by page, or all of it as lines. */
 import { type PageRequest, readPage } from "#api/bounds/page.ts";
 import type { Db } from "#api/db/pool.ts";
 import { AppError } from "../errors.ts";
@@ -8,24 +7,26 @@ import { readAuditRows, readLastAuditId, type StoredAuditRow } from "./store-rea
 
 const EXPORT_BATCH_RECORDS = 500;
 const MAX_EXPORTS = 4;
-/** A reader waits this long for records that are on their way; what this server was told later than that comes later. */
+/** Longest wait of a reader for records on their way. */
 const MAX_ON_THE_WAY_MS = 1000;
 
 export interface AuditPage {
   records: AuditRecord[];
-  /** Where the next page starts; null at the end. */
+  /** Start of the next page; null at the end. */
   next: AuditPosition | null;
 }
 
 export interface AuditTrail {
   list(filter: AuditFilter, page: PageRequest<AuditPosition>): Promise<AuditPage>;
-  /** What was recorded before the call. Throws AppError `rate_limited` while `MAX_EXPORTS` are under way. */
+  /**
+   * Exports what was recorded before the call. Throws AppError `rate_limited` while `MAX_EXPORTS` are in progress.
+   */
   openExport(filter: AuditFilter): Promise<AuditExport>;
 }
 
-/** Dispose it when it is not read any more. */
+/** Dispose when done reading. */
 export interface AuditExport extends Disposable {
-  /** Oldest first, as JSON lines; several lines at a time. */
+  /** JSON lines, oldest first, several at a time. */
   lines: AsyncGenerator<string, void>;
 }
 

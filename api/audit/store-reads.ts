@@ -1,7 +1,9 @@
 /**
- * The statement that reads `audit_log`: by time, in either direction, between two positions. Each filter has an index with
- * its records in that order. One filter alone is written as a range of its index, so that the planner cannot choose to walk
- * through time until it has met enough of what may all have been long ago; among several it has the choice.
+ * Reads `audit_log` by time, in either direction, between two positions. Each filter has an index that holds its
+ * records in that
+ * order. A single filter is written as a range of its index, so that the planner cannot choose to walk through time
+ * until it
+ * has met enough matches, which may all be old. Among several filters the planner chooses.
  */
 import type { Db, Fragment } from "#api/db/pool.ts";
 import type { AuditFilter, AuditPosition } from "./model.ts";
@@ -11,14 +13,14 @@ export type StoredAuditRow = AuditRow & { id: number; atUs: number };
 
 export interface AuditPageQuery {
   order: "newest first" | "oldest first";
-  /** Where the page before has ended; null: the first. */
+  /** End of the previous page; null for the first. */
   from: AuditPosition | null;
-  /** Ids at most; null: any. */
+  /** Highest id to return; null for any. */
   upTo: number | null;
   limit: number;
 }
 
-/** The one filter there is. */
+/** The only filter. */
 interface Lead {
   name: keyof AuditFilter;
   column: Fragment;
@@ -40,7 +42,7 @@ export async function readAuditRows(
   const each = isAlone
     ? wherePage(db, others, { name: "action", column: db`a.action`, value }, page)
     : wherePage(db, others, null, page, db`and a.action = ${value}`);
-  // There are few names, and an index finds each. Which of them there are the rows say.
+  // There are few actor names, and an index finds each.
   return db`
     with recursive names (name) as (
       (select action from audit_log order by action limit 1)
@@ -54,7 +56,7 @@ export async function readAuditRows(
     order by ${inOrder(db, page, [db`a.at`, db`a.id`])} limit ${page.limit}`;
 }
 
-/** The id of the newest record; 0 without any. */
+/** Returns the id of the newest record; 0 without any. */
 export async function readLastAuditId(db: Db): Promise<number> {
   const [row] = await db<{ id: number | null }[]>`select max(id) as id from audit_log`;
   return row?.id ?? 0;
@@ -89,13 +91,13 @@ function wherePage(
     order by ${inOrder(db, page, sorted)} limit ${page.limit}`;
 }
 
-/** Between them, neither included, is what a page may show. */
+/** A page shows records between these positions, both excluded. */
 function spanOf(
   { from, to }: AuditFilter,
   page: AuditPageQuery,
 ): { above: AuditPosition | null; below: AuditPosition | null } {
   const isDescending = page.order === "newest first";
-  // Ids begin at 1: no record is at such a place.
+  // Ids start at 1, so no record is at this position.
   const edge = (time: Date | undefined) => time && { atUs: time.getTime() * 1000, id: 0 };
   const places = (...all: (AuditPosition | null | undefined)[]) =>
     all.filter((place) => place != null).sort((left, right) => left.atUs - right.atUs || left.id - right.id);
@@ -111,7 +113,7 @@ function inOrder(db: Db, page: AuditPageQuery, [first, ...rest]: readonly Fragme
   return rest.length === 0 ? sorted : db`${sorted}, ${inOrder(db, page, rest)}`;
 }
 
-/** Filters with an index of their own that have many records each. */
+/** Filters that have an index and many records per value. */
 function listLeads({ actor, action, objectKind, objectId, outcome, decision }: AuditFilter) {
   const given = {
     actor,
@@ -126,14 +128,14 @@ function listLeads({ actor, action, objectKind, objectId, outcome, decision }: A
   );
 }
 
-/** Null where there is a choice, or nothing to choose from. */
+/** Returns null if there is a choice, or no filter. */
 function findLead(db: Db, filter: AuditFilter): Lead | null {
   const [lead, ...others] = listLeads(filter);
   const isRare = filter.processId !== undefined || filter.requestId !== undefined;
   if (lead === undefined || others.length > 0 || isRare) return null;
   const { name, value } = lead;
   if (name === "decision" && value === "allow") {
-    // Most calls are allowed, and nothing else is decided about.
+    // Most calls are allowed, and only calls have decisions.
     return { name: "action", column: db`a.action`, value: db`'tool.call'` };
   }
   return { name, column: leadColumn(db, name), value: db`${value}` };
@@ -156,7 +158,7 @@ function leadColumn(db: Db, name: ReturnType<typeof listLeads>[number]["name"]):
   }
 }
 
-/** All but the one that leads. */
+/** Conditions except the leading one. */
 function conditions(db: Db, filter: AuditFilter, leading: Lead["name"] | null): Fragment {
   const { actor, action, objectKind, objectId, outcome, decision, processId, requestId } = filter;
   const unless = (name: Lead["name"], condition: Fragment) => (leading === name ? db`` : condition);

@@ -1,7 +1,4 @@
-/**
- * The statements that write `audit_log`, one function each, and the sweeps that remove records past their time. There is
- * none that changes a record: the database refuses it.
- */
+/** Writes `audit_log` and deletes expired records. No statement changes a record: the database refuses that. */
 import type { Db } from "#api/db/pool.ts";
 import { removeInBatches, type Sweep, startSweeps } from "#api/db/sweeps.ts";
 import type { AuditOutcome } from "./model.ts";
@@ -9,7 +6,6 @@ import type { AuditOutcome } from "./model.ts";
 const SWEEP_INTERVAL_MS = 60 * 60_000;
 const BATCH_RECORDS = 1000;
 
-/** A record as it is stored, before it has an id. */
 export interface AuditRow {
   at: Date;
   actorKind: "anonymous" | "bootstrap" | "key" | "system";
@@ -32,7 +28,7 @@ export interface AuditRow {
   files: string | null;
 }
 
-/** All of them, or none. */
+/** Inserts all records or none. */
 export async function insertAuditRows(db: Db, rows: readonly AuditRow[]): Promise<void> {
   const records = rows.map(({ parametersSha256, ...row }) => ({
     ...row,
@@ -55,14 +51,18 @@ export async function insertAuditRows(db: Db, rows: readonly AuditRow[]): Promis
 }
 
 export interface AuditRetentionOptions {
-  /** Null: kept for ever. */
+  /** Null keeps records forever. */
   retentionDays: number | null;
   log: Sweep["log"];
-  /** Called once per sweep, also without `retentionDays`. */
+  /** Called once per sweep, even without `retentionDays`. */
   alsoSweep: () => Promise<void>;
 }
 
-/** Removes records older than `days`, by the one function of the database that may; returns how many. Stops early when the signal aborts. */
+/**
+ * Deletes records older than `days` through the only database function allowed to; returns their number. Stops early
+ * when the
+ * signal aborts.
+ */
 export function sweepAudit(db: Db, days: number, signal?: AbortSignal): Promise<number> {
   return removeInBatches((maxRows) => removeOldAuditRows(db, days, maxRows), BATCH_RECORDS, signal);
 }
@@ -81,7 +81,7 @@ export function startAuditRetention(db: Db, options: AuditRetentionOptions): Asy
   });
 }
 
-/** One batch, the oldest first; returns how many it removed. */
+/** Deletes one batch, oldest first; returns its size. */
 export async function removeOldAuditRows(db: Db, days: number, batch: number): Promise<number> {
   const [row] = await db<{ removed: number }[]>`
     select remove_old_audit(make_interval(days => ${days}::int), ${batch}::int) as removed`;

@@ -1,6 +1,7 @@
 /**
- * The console: the built page at `/` and its files under `/console/`, with a policy that runs and loads nothing else.
- * Only files that exist have a route, so every other path is answered by the API. Holds no key.
+ * Serves the console: the built page at `/` and its files under `/console/`, with a content security policy that
+ * allows nothing
+ * else. Only existing files have a route, so the API handles every other path.
  */
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -11,9 +12,9 @@ import type { FastifyPluginAsync } from "fastify";
 import type { App } from "../http/app-type.ts";
 
 export interface ConsoleOptions {
-  /** Where the build puts the console. */
+  /** Output directory of the console's build. */
   directory: string;
-  /** Whether callers need a key; the page asks for one then. */
+  /** The page asks for a key if callers need one. */
   needsKey: boolean;
 }
 
@@ -22,13 +23,13 @@ const NONCE_BYTES = 16;
 const NOT_BUILT =
   "The console has not been built: run `npm run build` and start the server again. The API works without it: see /docs.\n";
 
-/** The editor writes its styles at run time, with the nonce; nothing may be turned into script or markup from text. */
+/** The editor writes its styles at run time with the nonce; text must never become script or markup. */
 function policyFor(nonce: string): string {
   return [
     "default-src 'none'",
     "script-src 'self'",
     `style-src 'self' 'nonce-${nonce}'`,
-    // Previews of files that runs left: bytes that the page has looked at.
+    // Previews of artifacts, which the page has inspected.
     "img-src 'self' data: blob:",
     "font-src 'self'",
     "connect-src 'self'",
@@ -40,7 +41,7 @@ function policyFor(nonce: string): string {
   ].join("; ");
 }
 
-/** `GET /` and `GET /console/*`, without a key. Before the check that routes declare their access. */
+/** Serves `GET /` and `GET /console/*` without a key. Register before the check that routes declare their access. */
 export async function registerConsole(app: App, options: ConsoleOptions): Promise<void> {
   await app.register(pages, options);
 }
@@ -63,13 +64,13 @@ const pages: FastifyPluginAsync<ConsoleOptions> = async (scope, { directory, nee
   await scope.register(fastifyStatic, {
     root: assets,
     prefix: "/console/",
-    // A route for each file that is there, none for what is not.
+    // Routes existing files only.
     wildcard: false,
     index: false,
     decorateReply: false,
     preCompressed: true,
     globIgnore: ["**/*.br", "**/*.gz"],
-    // Their names change with their content.
+    // File names change with their content.
     immutable: true,
     maxAge: YEAR_MS,
   });

@@ -1,4 +1,3 @@
-/** What `GET /environment` answers, as schemas. No behaviour. */
 import { z } from "zod";
 import { ISOLATION_LEVELS } from "#sdk";
 
@@ -32,7 +31,7 @@ const zygoteSchema = z
   })
   .nullable();
 
-/** What is read of a module's own report: foreign data, checked before it is shown. */
+/** Parts of a module's own report, which is foreign data and validated before it is shown. */
 export const reportedStatusSchema = z.object({
   slots: count,
   busy: count,

@@ -1,4 +1,3 @@
-/** HTTP about the active environment: what runs scripts, and how to write one for it. */
 import { z } from "zod";
 import type { App } from "../http/app-type.ts";
 import { requireKey, rightsOf } from "../http/auth.ts";

@@ -1,4 +1,4 @@
-/** Puts together what `GET /environment` tells, from the active module, the leases and the queue. */
+/** Describes the active environment from its module, leases and queue. */
 import type { Modules } from "#api/components/modules/service.ts";
 import type { CallCaller } from "#api/tools/contract.ts";
 import type { ModuleLogger } from "#sdk";
@@ -12,7 +12,7 @@ interface ListedPackage {
 
 export interface EnvironmentOptions {
   modules: Modules;
-  /** Processes that wait for a slot. */
+  /** Counts processes that wait for a slot. */
   countQueued(): number | Promise<number>;
   /** npm packages that the viewer's scripts may import. */
   listPackages(viewer: CallCaller): readonly ListedPackage[];
@@ -22,7 +22,9 @@ export interface EnvironmentOptions {
 export interface EnvironmentService {
   /** Throws AppError `no_environment`. */
   describe(): Promise<EnvironmentDescription>;
-  /** Markdown, with what the viewer may import. Throws AppError `no_environment` or `module_failed`. */
+  /**
+   * Returns Markdown with the packages the viewer may import. Throws AppError `no_environment` or `module_failed`.
+   */
   readDocs(viewer: CallCaller): Promise<string>;
 }
 
@@ -60,11 +62,11 @@ export function createEnvironmentService({
   };
 }
 
-/** Of the list of packages: whoever reads the docs pays for it in tokens. */
+/** Length of the package list: readers of the docs pay for it in tokens. */
 const MAX_LISTED_CHARACTERS = 620;
 const MAX_DESCRIPTION_CHARACTERS = 26;
 
-/** A line for each while there is room for it; then how to find the others. */
+/** Lists packages while there is room, then says how to find the others. */
 export function describePackages(packages: readonly ListedPackage[]): string {
   if (packages.length === 0) return "";
   let text = "\n## Packages\n\n";
@@ -81,10 +83,10 @@ export function describePackages(packages: readonly ListedPackage[]): string {
     : `${text}- and ${left} more: \`(await tools.search(query)).packages\`, \`GET /packages\`\n`;
 }
 
-/** What a text that is cut should not end with. */
+/** Words that a shortened text should not end with. */
 const DANGLING = /(?:[\s&,;:(-]+|\s(?:an?|the|and|or|of|for|to|in|on|with|that))$/iu;
 
-/** Ends with a word, and `…` for what is left out. */
+/** Ends with a whole word, and `…` if something was cut. */
 function shorten(text: string): string {
   if (text.length <= MAX_DESCRIPTION_CHARACTERS) return text;
   let cut = text.slice(0, MAX_DESCRIPTION_CHARACTERS + 1).replace(/\s+\S*$/u, "");

@@ -1,4 +1,4 @@
-/** What a run leaves, as it is stored: read piece by piece, text without known secrets. */
+/** Reads artifacts for storage, in pieces, with known secrets replaced in text. */
 import { isUtf8 } from "node:buffer";
 import type { ArtifactSource } from "#api/processes/model/files.ts";
 import type { Redactor } from "#api/secrets/redactor.ts";
@@ -6,7 +6,7 @@ import { isTextType } from "#kernel/file-names.ts";
 import { endOfText } from "#runner/utf8.ts";
 import { readWhole } from "#runner/workspace/workspace.ts";
 
-/** What is to be stored of it: known secrets in text are replaced as in output, so it may have another size. */
+/** Returns what is stored. Replacing secrets in text may change its size. */
 export async function readArtifact(
   artifact: ArtifactSource,
   redactor: Pick<Redactor, "createByteStream">,
@@ -15,7 +15,7 @@ export async function readArtifact(
   return isText ? redact(readWhole(artifact), redactor) : readWhole(artifact);
 }
 
-/** Whether all of it is UTF-8 without a NUL character. */
+/** Whether all of it is UTF-8 without NUL. */
 async function holdsText(artifact: ArtifactSource): Promise<boolean> {
   let rest: Buffer = Buffer.alloc(0);
   for await (const bytes of readWhole(artifact)) {

@@ -1,19 +1,18 @@
-/** What the files feature takes and answers over HTTP, and what it passes on. Schemas and types; no behaviour. */
 import { z } from "zod";
 import { pageQuerySchema } from "#api/http/cursor.ts";
 import { checkFileName, contentTypeOf, MAX_FILE_NAME_BYTES } from "#kernel/file-names.ts";
 
-/** Until there are others. */
+/** The only project so far. */
 export const PROJECT = "default";
 
 const DIGEST = /^[0-9a-f]{64}$/;
 const ID_PREFIX = "sha256-";
-/** RFC 9110, "Media Type", without what no client sends: a type, and parameters as tokens or plain quoted text. */
+/** RFC 9110, "Media Type", as clients send it: a type, and parameters as tokens or plain quoted strings. */
 const MEDIA_TYPE =
   /^[a-z0-9!#$&^_.+-]{1,80}\/[a-z0-9!#$&^_.+-]{1,80}(?:; ?[a-z0-9!#$&^_.+-]{1,40}=(?:[a-z0-9!#$&^_.+:'-]{1,80}|"[\x20\x21\x23-\x5b\x5d-\x7e]{0,80}"))*$/i;
 export const MAX_MEDIA_TYPE_CHARACTERS = 200;
 
-/** SHA-256 as the hexadecimal text that `sha256sum` prints. */
+/** SHA-256 in hexadecimal, as `sha256sum` prints it. */
 export type Digest = string;
 
 export const fileIdOf = (digest: Digest): string => `${ID_PREFIX}${digest}`;
@@ -74,7 +73,7 @@ export const fileListSchema = z.object({
 });
 export type FileList = z.output<typeof fileListSchema>;
 
-/** Header schemas are loose: a request has others. */
+/** Loose, because a request has other headers too. */
 export const contentHeadersSchema = z.looseObject({
   range: z.string().optional().describe("One range of bytes: `bytes=0-1023`. Several are answered whole."),
   "if-range": z.string().optional().describe("The ETag that the range is of."),
@@ -104,7 +103,7 @@ export const artifactParamsSchema = z.object({
   "*": z.string().describe("The name of the file, percent-encoded."),
 });
 
-/** A name of a process or its run and the content that it stands for. */
+/** A file name of a process or run, and its content. */
 export interface NamedContent {
   name: string;
   digest: Digest;
@@ -112,7 +111,6 @@ export interface NamedContent {
   contentType: string;
 }
 
-/** An upload as it is stored. */
 export interface StoredUpload {
   digest: Digest;
   name: string | null;
@@ -123,12 +121,12 @@ export interface StoredUpload {
   position: number;
 }
 
-/** Of an upload where neither its client nor its name says one. */
+/** Type of an upload without a stated type or a telling name. */
 export const UNKNOWN_TYPE = contentTypeOf("");
-/** What clients send that do not know the type, such as curl. */
+/** Types that clients such as curl send by default. */
 const NO_TYPE = /^application\/(?:octet-stream|x-www-form-urlencoded)\b/i;
 
-/** What was said of an upload, or what its name says. */
+/** Returns the stated type of an upload, or the one its name implies. */
 export function typeOfUpload(said: string | undefined, name: string | undefined): string {
   return said === undefined || said === "" || NO_TYPE.test(said) ? contentTypeOf(name ?? "") : said;
 }

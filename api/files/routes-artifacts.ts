@@ -1,4 +1,7 @@
-/** What runs were given and have left, over HTTP. Whose processes they are is checked for all routes below /processes/:id. */
+/**
+ * Routes of files given to runs and left by them. A hook checks who may see the process for every route below
+ * /processes/:id.
+ */
 import { pipeline } from "node:stream/promises";
 import { pack } from "tar-stream";
 import { z } from "zod";
@@ -19,7 +22,7 @@ const read = { onRequest: requireScope("processes:read") };
 const tags = ["processes"];
 const FILE_MODE = 0o644;
 
-/** After the routes of processes. */
+/** Register after the routes of processes. */
 export function registerArtifactRoutes(app: App, files: Files): void {
   app.get(
     "/processes/:id/artifacts",
@@ -122,7 +125,7 @@ export function registerArtifactRoutes(app: App, files: Files): void {
   );
 }
 
-/** Names are those of the workspace, which cannot lead out of the folder that the archive is unpacked in. */
+/** Workspace names cannot lead out of the folder where the archive is unpacked. */
 async function openArchive(files: Files, processId: number, key?: string): Promise<AsyncIterable<Buffer>> {
   const { completedAt, artifacts } = await files.openAllArtifacts(processId, key);
   const archive = pack();

@@ -1,4 +1,4 @@
-/** Files over HTTP: uploads as they come, and downloads that no browser runs. */
+/** Routes of files: streamed uploads, and downloads that no browser executes. */
 import multipart from "@fastify/multipart";
 import type { FastifyError, FastifyPluginAsync, FastifyRequest } from "fastify";
 import { z } from "zod";
@@ -31,7 +31,7 @@ const params = fileParamsSchema;
 const MAX_FIELDS = 10;
 const MAX_FIELD_BYTES = 1024;
 const NO_MEDIA_TYPE = "is no media type. Leave it out, or send one such as text/csv.";
-/** What fastify and its plugin stop an upload with. */
+/** Errors with which fastify and its plugin stop an upload. */
 const REFUSALS: Readonly<Record<string, [code: ErrorCode, message: string]>> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: [
     "unsupported_media_type",
@@ -138,7 +138,7 @@ export async function registerFileRoutes(app: App, files: Files): Promise<void> 
   );
 }
 
-/** In a scope of its own: here every type is taken, and a body is read by its route. */
+/** Registered in its own scope: every content type is accepted, and the route reads the body. */
 async function registerUpload(app: App, files: Files): Promise<void> {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", (_request, _payload, done) => done(null, undefined));
@@ -181,7 +181,7 @@ async function registerUpload(app: App, files: Files): Promise<void> {
       const { name } = request.query;
       const takes = () => (request.isMultipart() ? takePart(request, name) : takeBody(request, name));
       const { record, isNew } = await files.upload(callerOf(request), declaredBytes(request), takes);
-      // For the audit trail: the body itself is in no record.
+      // Recorded in the audit trail in place of the bytes.
       request.body = record;
       return reply
         .status(isNew ? 201 : 200)
@@ -191,7 +191,7 @@ async function registerUpload(app: App, files: Files): Promise<void> {
   );
 }
 
-/** Of a body that is the file; a form is a little longer than the file in it. */
+/** Returns the file's declared size if the body is the file; a form is larger than the file in it. */
 function declaredBytes(request: FastifyRequest): number | null {
   const declared = request.headers["content-length"];
   return declared === undefined || request.isMultipart() ? null : Number(declared);
@@ -201,7 +201,7 @@ async function takeBody(request: FastifyRequest, name: string | undefined): Prom
   return {
     name: name ?? null,
     contentType: typeOfUpload(checkMediaType(request.headers["content-type"]), name),
-    // Given up midway, it stays open: its client is still to be answered.
+    // Keeps the request open after a read is abandoned, because its client still needs an answer.
     bytes: request.raw.iterator({ destroyOnReturn: false }),
   };
 }
@@ -225,7 +225,7 @@ async function takePart(request: FastifyRequest, name: string | undefined): Prom
   };
 }
 
-/** A form that is broken off ends its file as if it were whole: only its own end says that it is. */
+/** A form that breaks off ends its file as if complete; only the form's own end proves that it is. */
 async function* untilTheEnd(
   request: FastifyRequest,
   file: AsyncIterable<Buffer>,
@@ -242,7 +242,10 @@ async function* untilTheEnd(
   }
 }
 
-/** What reads forms throws errors without a code for one that it cannot read; others are of the plugin or of the connection. */
+/**
+ * The form parser throws errors without a code for forms it cannot read; others come from the plugin or the
+ * connection.
+ */
 function explainForm(error: unknown): never {
   if (error instanceof Error && "code" in error) throw error;
   throw new AppError(

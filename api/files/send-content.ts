@@ -1,6 +1,7 @@
 /**
- * A stored content as an answer: whole, in part (RFC 9110, "Range Requests"), or not at all where the client has it. Its type
- * and name are what a client or a script chose: a browser only ever saves it.
+ * Sends a stored content: whole, in part (RFC 9110, "Range Requests"), or not at all if the client has it. A client
+ * or a script chose
+ * its type and name, so a browser only ever saves it.
  */
 import { Readable } from "node:stream";
 import { create as contentDisposition } from "content-disposition";
@@ -8,15 +9,15 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { AppError } from "../errors.ts";
 import type { OpenFile } from "./service.ts";
 
-/** A client that takes nothing for this long is cut off. */
+/** Disconnects a client that reads nothing for this long. */
 const MAX_STALL_MS = 30_000;
 
-/** The last part of a path, as which it is saved. */
+/** Returns the last segment of a path. */
 function savedAs(name: string | null): string | undefined {
   return name?.split("/").at(-1);
 }
 
-/** What keeps a browser from taking an answer for a page, whatever type it has. */
+/** Keeps a browser from rendering the answer, whatever its type. */
 export function setDownloadHeaders(reply: FastifyReply, contentType: string, name: string | null): void {
   reply.headers({
     "content-type": contentType,
@@ -27,7 +28,7 @@ export function setDownloadHeaders(reply: FastifyReply, contentType: string, nam
   });
 }
 
-/** What a browser asks for to execute or apply it (Fetch, "request destination"): a content is data. */
+/** Destinations (Fetch, "request destination") for which a browser would execute or apply the content. */
 const APPLIED = new Set([
   "script",
   "worker",
@@ -72,7 +73,7 @@ export async function sendContent(
   return reply.send(await openStream(content.stream(from, length), reply));
 }
 
-/** The first bytes are there before the answer begins: what cannot be read is an error and no answer that breaks off. */
+/** Reads the first bytes before the answer starts, so that a missing content is an error and not a broken answer. */
 export async function openStream(bytes: AsyncIterable<Buffer>, reply: FastifyReply): Promise<Readable> {
   const pieces = bytes[Symbol.asyncIterator]();
   const first = await pieces.next();
@@ -101,14 +102,14 @@ async function* cutOffStalled(
   }
 }
 
-/** Compared weakly, as `If-None-Match` is. */
+/** Compares weakly, as `If-None-Match` requires. */
 function isKnown(header: string, tag: string): boolean {
   return header.split(",").some((one) => ["*", tag, `W/${tag}`].includes(one.trim()));
 }
 
 type Part = { from: number; length: number } | "whole" | "unsatisfiable";
 
-/** One range. What is no range, and several, are answered whole, as they may be. */
+/** Reads a single range; anything else is answered in full, as the RFC allows. */
 function parseRange(header: string, size: number): Part {
   const found = /^bytes=(\d{0,15})-(\d{0,15})$/i.exec(header.trim());
   const [, first = "", last = ""] = found ?? [];

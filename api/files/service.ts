@@ -1,6 +1,7 @@
 /**
- * Files over one store of contents: uploads of each key, what processes are given, and what runs leave. A key sees its own
- * uploads, and with the scope processes:all those of every key: to know a digest is not to have the content.
+ * Files over one store of contents: uploads of keys, files given to processes, and artifacts. A key sees its own
+ * uploads, and with
+ * the scope processes:all those of every key: knowing a digest does not grant access.
  */
 import { type PageRequest, readNumberedPage } from "#api/bounds/page.ts";
 import type { Db } from "#api/db/pool.ts";
@@ -33,7 +34,7 @@ import {
 import { createUploadCount, limitBytes, tooLarge } from "./uploads.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
-/** Reading an upload keeps it, and is noted this often. */
+/** Reading an upload keeps it alive; this is recorded at most this often. */
 const USE_NOTED_MS = 60 * 60_000;
 
 type Viewer = Pick<Caller, "id" | "scopes">;
@@ -42,13 +43,13 @@ export interface FilesDeps {
   db: Db;
   contents: ContentStore;
   config: { maxFileBytes: number; fileTtlDays: number; maxStoredBytes: number | null };
-  /** Told of every upload that is over, with the bytes that came. */
+  /** Called for each finished upload, with the bytes received. */
   onUpload?: (outcome: "stored" | "failed", bytes: number) => void;
-  /** Told of every upload that is not taken. */
+  /** Called for each refused upload. */
   onRefused?: (reason: FileRefusal) => void;
 }
 
-/** By the code of its error. */
+/** Keyed by error code. */
 const UPLOAD_REFUSALS: Readonly<Record<string, FileRefusal>> = {
   storage_full: "quota",
   body_too_large: "file_size",
@@ -61,7 +62,6 @@ export interface Upload {
   bytes: AsyncIterable<Uint8Array>;
 }
 
-/** What a download is made of. */
 export interface OpenFile {
   name: string | null;
   digest: Digest;
@@ -149,8 +149,9 @@ export function createFiles(deps: FilesDeps) {
     isStoreReachable: () => contents.isReachable(),
 
     /**
-     * Takes the bytes as they come. `takes`: opens them, once it is clear that they are taken. Throws body_too_large,
-     * too_many_uploads, storage_full, and what the bytes throw.
+     * Stores the bytes as they arrive. `takes` opens them once they are accepted. Throws body_too_large,
+     * too_many_uploads, storage_full,
+     * and what the bytes throw.
      */
     upload: (...given: Parameters<typeof takeUpload>) => takeUpload(...given).catch(noteRefusal),
 
@@ -178,7 +179,7 @@ export function createFiles(deps: FilesDeps) {
       return open({ name, digest, contentType }, viewer.id);
     },
 
-    /** What processes were given stays with them. Throws not_found. */
+    /** Processes keep the files they were given. Throws not_found. */
     async remove(viewer: Viewer, digest: Digest): Promise<void> {
       if (!(await deleteFile(db, digest, reachOf(viewer)))) refuseUnknown(digest);
     },
@@ -201,7 +202,7 @@ export function createFiles(deps: FilesDeps) {
       return openOf("process_files", processId, name, refusal, key);
     },
 
-    /** All of them, opened one after the other as they are asked for. Throws not_found, process_not_idle. */
+    /** Opens all artifacts, each when it is pulled. Throws not_found, process_not_idle. */
     async openAllArtifacts(
       processId: number,
       key?: string,
@@ -234,7 +235,7 @@ function refuseUnknown(digest: Digest): never {
   );
 }
 
-/** A run that is queued or under way has taken what the one before left, and stores what it leaves at its end. */
+/** A queued or running run has taken the previous artifacts and stores its own at its end. */
 function requireEnded(id: number, state: string): void {
   if (state === "idle") return;
   throw new AppError(

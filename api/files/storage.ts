@@ -1,4 +1,4 @@
-/** The store of files of one server, put together: where contents lie, uploads and artifacts over it, and the sweeps. */
+/** Wires one server's file store: contents, uploads and artifacts over them, and the sweeps. */
 import { tmpdir } from "node:os";
 import type { Config } from "#api/config.ts";
 import type { Pool } from "#api/db/pool.ts";
@@ -13,13 +13,12 @@ import { createWorkspaces } from "./workspaces.ts";
 
 export interface FileStorage extends AsyncDisposable {
   files: Files;
-  /** For processes. */
   workspaces: ProcessFiles;
-  /** For what else is stored by its digest. */
+  /** Store for other data identified by digest. */
   contents: ContentStore;
-  /** Begins the sweeps. */
+  /** Starts the sweeps. */
   start(): void;
-  /** No wait on the object store goes on, and none begins: the server ends. */
+  /** On shutdown: ends all waits on the object store and starts no new ones. */
   giveUp(): void;
 }
 
@@ -73,7 +72,7 @@ export async function openFileStorage(options: FileStorageOptions): Promise<File
   };
 }
 
-/** The client library is loaded only where a bucket is configured. */
+/** Loads the client library only if a bucket is configured. */
 async function openBuckets({ config, log }: FileStorageOptions, opened: DisposableStack) {
   const { objectStore, objectStorePathStyle, objectStoreTimeoutMs } = config;
   if (objectStore === null) return null;

@@ -1,6 +1,6 @@
 /**
- * Removes uploads that were not used for long, contents that nothing refers to any more, and what was left by uploads that
- * were broken off. In small batches, by one of the servers on a database.
+ * Removes unused uploads, contents without references, and remains of broken uploads, in small batches, on one
+ * replica at a time.
  */
 import type { Db, Pool } from "#api/db/pool.ts";
 import { removeInBatches, startSweeps } from "#api/db/sweeps.ts";
@@ -18,9 +18,9 @@ import { deleteUnusedFiles } from "./store.ts";
 
 const SWEEP_INTERVAL_MS = 10 * 60_000;
 const BATCH_ROWS = 200;
-/** Of one place in one batch: one that is not there fails for each of its contents. */
+/** Failures of one place in a batch: if it is down, every removal there fails. */
 const MAX_FAILURES = 3;
-/** What is being written is touched every 30 s; what was just stored is referred to soon. Much less than this. */
+/** Writes mark their blob every 30 s, and a new content gets its references soon: both take far less than this. */
 export const ABANDONED_MS = 10 * 60_000;
 
 export interface FileSweep {
@@ -28,7 +28,7 @@ export interface FileSweep {
   contents: Pick<ContentStore, "placeOf">;
   ttlDays: number;
   log: Pick<ModuleLogger, "info" | "warn">;
-  /** Told what was removed. */
+  /** Called with the number of removed objects. */
   onSwept?: (what: "files" | "contents" | "blobs", count: number) => void;
 }
 
@@ -42,7 +42,7 @@ export function startFileSweeps(sweep: FileSweep): AsyncDisposable {
   });
 }
 
-/** One sweep. Returns how many files, contents and blobs it removed. Stops early when the signal aborts. */
+/** Sweeps once and returns how many files, contents and blobs it removed. Stops early when the signal aborts. */
 export async function sweepFiles(
   { pool, contents, ttlDays, log, onSwept = () => {} }: FileSweep,
   abandonedMs: number,
@@ -68,7 +68,7 @@ async function removeContents(db: Db, unusedMs: number, maxRows: number): Promis
   return unused.length === 0 ? 0 : deleteUnusedContents(db, unused, unusedMs);
 }
 
-/** Bytes first: the row that knows of them goes when they are gone. What cannot be removed is tried again by the next sweep. */
+/** Removes bytes first and their row afterwards, so that the next sweep can retry a failed removal. */
 async function removeBlobs(
   pool: Pool,
   contents: Pick<ContentStore, "placeOf">,

@@ -1,7 +1,7 @@
-/** How much is taken of an upload, and how many at once. */
+/** Limits the size of an upload and the number of concurrent ones. */
 import { AppError } from "../errors.ts";
 
-/** Uploads under way, each with some buffers: of all callers, and of one. */
+/** Concurrent uploads, each with some buffers: of all callers, and of one. */
 const MAX_UPLOADS = 32;
 const MAX_UPLOADS_PER_CALLER = 8;
 const RETRY_AFTER_SECONDS = 2;
@@ -13,7 +13,7 @@ export function tooLarge(maxBytes: number): AppError {
   );
 }
 
-/** Passes the bytes on; throws body_too_large as soon as there are more. */
+/** Passes the bytes on; throws body_too_large at the first byte too many. */
 export async function* limitBytes(
   bytes: AsyncIterable<Uint8Array>,
   maxBytes: number,
@@ -28,7 +28,7 @@ export async function* limitBytes(
   }
 }
 
-/** Counts what is under way. `begin` throws too_many_uploads; what it answers ends it. */
+/** Counts uploads in progress. `begin` throws too_many_uploads; disposing its result ends the upload. */
 export function createUploadCount(): { begin(caller: string): Disposable } {
   const running = new Map<string, number>();
   let all = 0;

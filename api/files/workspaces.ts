@@ -1,6 +1,7 @@
 /**
- * What processes need of the store of files: what they are given is looked up or stored, runs read it, and what runs leave is
- * stored. The rows that name contents are written with the process and with the ending of its run.
+ * File access for processes: finds or stores the files they are given, reads them for runs, and stores artifacts. The
+ * rows that
+ * refer to contents are written together with the process and with the end of its run.
  */
 import { createHash } from "node:crypto";
 import { createGate } from "#api/bounds/parallel.ts";
@@ -26,7 +27,7 @@ import type { ContentStore } from "./contents/contents.ts";
 import { type Digest, digestOf, fileIdOf, fileIdSchema } from "./model.ts";
 import { countLeft, findCounted, readProcessOwner, readStoredBytes, useFiles } from "./store.ts";
 
-/** Contents of one process that are stored at once. */
+/** Contents of one process that are stored concurrently. */
 const MAX_AT_ONCE = 4;
 
 export interface WorkspacesDeps {
@@ -34,10 +35,10 @@ export interface WorkspacesDeps {
   contents: ContentStore;
   redactor: Redactor;
   maxWorkspaceBytes: number;
-  /** Of a key; null: as much as there is room for. */
+  /** Limit per key; null for none. */
   maxStoredBytes: number | null;
   spools: Spools;
-  /** Told of what a process is not given. */
+  /** Called for each refused file. */
   onRefused?: (reason: FileRefusal) => void;
 }
 
@@ -51,14 +52,15 @@ export function createWorkspaces({
   onRefused = () => {},
 }: WorkspacesDeps): ProcessFiles {
   /**
-   * Before bytes are stored that would only be swept again. The statement that counts them decides; this one keeps a key without room from
-   * filling the store between two sweeps. Throws storage_full.
+   * Checks room before storing bytes that would only be swept again. The statement that counts them decides; this
+   * check keeps a key
+   * without room from filling the store between two sweeps. Throws storage_full.
    */
   async function checkRoom(owner: string, pending: readonly Pending[]): Promise<void> {
     if (maxStoredBytes === null || pending.length === 0) return;
     const used = await readStoredBytes(db, owner);
     if (used + sum(pending) <= maxStoredBytes) return;
-    // What the owner has already takes no room.
+    // Contents that the owner already has take no room.
     const contents = new Map<Digest, { size: number }>();
     for (const { read } of pending) {
       const { digest, size } = await measure(await read());
@@ -69,7 +71,7 @@ export function createWorkspaces({
     if (added > 0 && used + added > maxStoredBytes) throw storageFull(used, maxStoredBytes);
   }
 
-  /** The owner, who has room for what is pending. */
+  /** Returns the owner, who has room for the pending contents. */
   async function requireRoom(processId: number, pending: readonly Pending[]): Promise<string | undefined> {
     const owner = await readProcessOwner(db, processId);
     if (owner !== undefined) await checkRoom(owner, pending);
@@ -182,7 +184,7 @@ async function openContent(contents: ContentStore, id: string, owner?: string): 
   return content;
 }
 
-/** What is about to be stored. */
+/** Contents about to be stored. */
 interface Pending {
   size: number;
   read(): Promise<AsyncIterable<Uint8Array>>;
@@ -204,7 +206,7 @@ async function* once(bytes: Buffer): AsyncGenerator<Buffer> {
   yield bytes;
 }
 
-/** `message` goes on after the name of the field. */
+/** `message` continues after the name of the field. */
 function refuse(name: string | null, message: string): AppError {
   const path = name === null ? "body.files" : `body.files.${name}`;
   return new AppError("invalid_request", `The request is not valid: ${path}: ${message}`, {

@@ -1,6 +1,7 @@
 /**
- * What a run left, as MCP clients get it: small files embedded in the answer, others as links, all as resources. An answer
- * holds so much of it and says what it left out; the whole is for HTTP.
+ * Presents artifacts to MCP clients as resources: small files embedded, others as links. An answer embeds a limited
+ * amount and says
+ * what it left out; HTTP has everything.
  */
 import { isUtf8 } from "node:buffer";
 import type { EmbeddedResource, ResourceLink, ResourceTemplate } from "@modelcontextprotocol/sdk/types.js";
@@ -11,12 +12,12 @@ import { AppError } from "../errors.ts";
 import type { McpPorts, RequestContext } from "./ports.ts";
 
 const MAX_EMBEDDED_BYTES = 64 * 1024;
-/** Of one answer. */
+/** Per answer. */
 const MAX_EMBEDDED_TOTAL_BYTES = 256 * 1024;
 const MAX_ATTACHED = 50;
-/** Of one answer, that are read from the store at once. */
+/** Files of one answer that are read from the store at once. */
 const MAX_READING = 4;
-/** Of one that is read as a resource: it lies in memory, in base64 and in an answer. */
+/** Limit for reading one resource: it is held in memory and sent in base64. */
 const MAX_READ_BYTES = 4 * 1024 * 1024;
 const URI = /^cyrnel:\/\/processes\/([1-9][0-9]{0,14})\/artifacts\/(.+)$/s;
 
@@ -33,7 +34,7 @@ interface Attached {
   content: (EmbeddedResource | ResourceLink)[];
 }
 
-/** `cut` is told what is left out. */
+/** `cut` receives what is left out. */
 export async function attachArtifacts(
   ports: McpPorts,
   { id, artifacts }: ProcessRecord,
@@ -56,7 +57,7 @@ export async function attachArtifacts(
       const resource = await gate.run(() => readArtifact(ports, id, artifact.name, context));
       return { type: "resource" as const, resource };
     } catch (error) {
-      // Another run has taken its place, or the store is away: the outcome is answered all the same.
+      // Another run may have started, or the store may be down: still answer with the outcome.
       ports.log.debug({ err: error, requestId: context.requestId }, "an artifact could not be embedded");
       return linkTo(id, artifact);
     }
@@ -71,7 +72,10 @@ export async function attachArtifacts(
   return { artifacts: described, content: await Promise.all(content) };
 }
 
-/** Null: not the address of an artifact. Throws forbidden, not_found, process_not_idle, and invalid_request for one that is too large. */
+/**
+ * Returns null if the URI is not an artifact's. Throws forbidden, not_found, process_not_idle, and invalid_request if
+ * it is too large.
+ */
 export async function readArtifactResource(ports: McpPorts, uri: string, context: RequestContext) {
   const place = parseUri(uri);
   if (place === null) return null;
@@ -96,7 +100,7 @@ function linkTo(id: number, { name, size, contentType }: ProcessArtifact): Resou
   return { type: "resource_link", uri: uriOf(id, name), name, ...description, size, mimeType: contentType };
 }
 
-/** Of one that is too large to be read over MCP, which knows no parts of a resource. */
+/** MCP cannot read a resource in parts. */
 function sayWhereElse(id: number, name: string): string {
   return `Over MCP at most ${MAX_READ_BYTES} bytes are read. Download it from this server over HTTP, with a key that has processes:read, whole or in parts (Range): GET ${pathOf(id, name)}`;
 }
@@ -105,7 +109,7 @@ function uriOf(id: number, name: string): string {
   return `cyrnel:/${pathOf(id, name)}`;
 }
 
-/** Over HTTP. */
+/** Path of the artifact over HTTP. */
 function pathOf(id: number, name: string): string {
   return `/processes/${id}/artifacts/${name.split("/").map(encodeURIComponent).join("/")}`;
 }

@@ -1,6 +1,7 @@
 /**
- * Who may decide an approval through this surface. A person who answers in an MCP client answers with the client's key:
- * for the rule against self-approval it is the key that decides, not the person.
+ * Decides who may decide an approval over MCP. An approver at an MCP client uses the client's key, so the rule
+ * against self-approval
+ * looks at the key.
  */
 import type { ApprovalRecord } from "../approvals/model.ts";
 import type { McpPorts, RequestContext } from "./ports.ts";
@@ -16,7 +17,7 @@ export function mayDecide({ isSelfApproval }: Rule, approval: Asked, { caller }:
   return isSelfApproval(approval, caller) ? "same_key" : "may";
 }
 
-/** What the model is told to do about a pause. `fits`: the whole of it can be shown to a person at a client. */
+/** Tells the model what to do about a pause. `fits` says that a dialog can show the whole approval. */
 export function describeDeciders(rule: Rule, approval: Asked, asker: Asker, fits: boolean): string {
   const elsewhere = `A person with another key and the scope approvals:decide has to: POST /approvals/${approval.id}/approve or /deny. Then: result {"processId":${approval.processId}}.`;
   switch (mayDecide(rule, approval, asker)) {

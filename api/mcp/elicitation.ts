@@ -1,6 +1,7 @@
 /**
- * Asks the person at the client to decide an approval. The form is built here, of the few kinds of field that elicitation
- * has: a script's schema is never passed on as it is, and the answer is checked by the approvals feature.
+ * Asks the person at the client to decide an approval. The form uses the few kinds of field that elicitation allows:
+ * a script's
+ * schema is never passed on unchanged, and the approvals feature validates the answer.
  */
 import {
   type ClientCapabilities,
@@ -12,7 +13,7 @@ import { describeCall, describeOrigin, visibleJson, visibleLine, visibleText } f
 import type { ApprovalRecord } from "../approvals/model.ts";
 import type { Decision } from "./ports.ts";
 
-/** What a person can read in a dialog. Larger approvals are decided in the console, which shows all of it. */
+/** Longest text for a dialog. The console shows larger approvals. */
 const MAX_SHOWN_CHARACTERS = 4000;
 const MAX_SHOWN_LINES = 40;
 const MAX_FIELDS = 50;
@@ -20,11 +21,11 @@ const DECLINED = "Declined in the MCP client.";
 
 export function canElicit(client: ClientCapabilities | undefined): boolean {
   const elicitation = client?.elicitation;
-  // Older clients, from before the two modes, send an empty object: they know forms.
+  // Clients from before the two modes send an empty object and support forms.
   return elicitation != null && (elicitation.form !== undefined || elicitation.url === undefined);
 }
 
-/** Null where it cannot be shown here completely and unchanged. */
+/** Returns null if a dialog cannot show the approval completely and unchanged. */
 export function describeForm(approval: ApprovalRecord): ElicitRequestFormParams | null {
   const origin = describeOrigin(approval);
   const what = describeCall(approval);
@@ -69,7 +70,7 @@ function readFields(schema: unknown): ElicitRequestFormParams["requestedSchema"]
     const parsed = PrimitiveSchemaDefinitionSchema.safeParse(field);
     if (!parsed.success) return null;
     const { title, description, ...rest } = parsed.data;
-    // Names and values are part of the answer, so they cannot be altered to be shown.
+    // Names and values become part of the answer, so they must be shown unaltered.
     if (visibleJson({ [name]: rest }) !== JSON.stringify({ [name]: rest })) return null;
     fields[name] = {
       ...rest,
@@ -81,7 +82,7 @@ function readFields(schema: unknown): ElicitRequestFormParams["requestedSchema"]
   return { type: "object", properties: fields, required: names };
 }
 
-/** Null: the person has not decided. */
+/** Returns null if the person did not decide. */
 export function readDecision(approval: ApprovalRecord, { action, content }: ElicitResult): Decision | null {
   if (action === "decline") return { approved: false, reason: DECLINED };
   if (action === "cancel") return null;

@@ -1,6 +1,6 @@
 /**
- * Waits for a run as long as the client waits: reports progress, and lets the person at the client decide approvals, where
- * this key may.
+ * Waits for a run as long as the client does: reports progress, and lets the person at the client decide approvals if
+ * the key may.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import {
@@ -15,32 +15,32 @@ import { mayDecide } from "./deciding.ts";
 import { canElicit, describeForm, readDecision } from "./elicitation.ts";
 import type { McpPorts, RequestContext } from "./ports.ts";
 
-/** Content of any kind, as large integers in it are no numbers: it is checked against the schema of the question. */
+/** Takes any content, because large integers in it are not numbers; the schema of the question validates it. */
 const AnswerSchema = ElicitResultSchema.extend({
   content: z.unknown().optional(),
 }) as unknown as typeof ElicitResultSchema;
-/** Below the minute that clients wait by default. */
+/** Clients wait a minute by default. */
 const PATIENCE_MS = 50_000;
-/** Where the client is told of progress, which lets it wait on. */
+/** Used when the client receives progress, which extends its own time limit. */
 const PATIENCE_WITH_PROGRESS_MS = 300_000;
 const MAX_PATIENCE_MS = 600_000;
 const PROGRESS_INTERVAL_MS = 5000;
-/** How soon a decision made elsewhere takes the question back. */
+/** How soon a decision made elsewhere withdraws the question. */
 const DECIDED_ELSEWHERE_MS = 1000;
-/** Between a decision and the run going on. */
+/** Pause between a decision and the next look at the run. */
 const RESUMING_MS = 50;
-/** The longest wait of the processes feature. */
+/** Longest wait that the processes feature accepts. */
 const MAX_WAIT_MS = 60_000;
 
-/** How long the client waits, if it says so: `_meta` of the request. */
+/** Key in the request's `_meta` that tells how long the client waits. */
 export const PATIENCE_KEY = "cyrnel/patienceMs";
 
-/** The part of the protocol's request handling that waiting needs. */
+/** The part of the SDK's request handling that waiting needs. */
 export interface ClientLink {
   capabilities: ClientCapabilities | undefined;
-  /** Of the request that waits; undefined: the client asked for no progress. */
+  /** Token of the waiting request; undefined if the client wants no progress. */
   progressToken: string | number | undefined;
-  /** Of `_meta`. */
+  /** From `_meta`. */
   patienceMs: unknown;
   notify(progress: { progressToken: string | number; progress: number; message: string }): Promise<void>;
   ask(
@@ -51,9 +51,10 @@ export interface ClientLink {
 }
 
 /**
- * Resolves when the process is idle, or paused with nothing that can be asked here, when the client's time is over, or
- * when the client has gone.
- * `answered`: approvals that are decided, so that the run is about to go on. `asksPerson: false`: no person is asked.
+ * Resolves when the process is idle, or paused with nothing to ask here, when the client's time is over, or when the
+ * client has left.
+ * `answered` lists decided approvals, after which the run is about to continue. With `asksPerson: false` nobody is
+ * asked.
  */
 export async function followRun(
   ports: McpPorts,
@@ -97,20 +98,20 @@ function patienceOf({ patienceMs, progressToken }: ClientLink): number {
   return progressToken === undefined ? PATIENCE_MS : PATIENCE_WITH_PROGRESS_MS;
 }
 
-/** At once, so that a client whose patience ends early knows the process, and every few seconds. */
+/** Reports at once, so that a client whose patience ends early knows the process, and then every few seconds. */
 function startProgress(link: ClientLink, startMs: number, describe: () => string) {
   const { progressToken } = link;
   if (progressToken === undefined) return undefined;
   const tell = () => {
     const progress = Math.round(performance.now() - startMs) / 1000;
-    // A client that has gone is noticed by the request's signal.
+    // The request's signal reports that the client has left.
     link.notify({ progressToken, progress, message: describe() }).catch(() => {});
   };
   tell();
   return setInterval(tell, PROGRESS_INTERVAL_MS);
 }
 
-/** True when it is decided, here or elsewhere. */
+/** Returns true once the approval is decided, here or elsewhere. */
 async function askPerson(
   ports: McpPorts,
   approval: ApprovalRecord,
@@ -141,7 +142,7 @@ async function askPerson(
     await approvals.decide(id, decision, context);
     return true;
   } catch (error) {
-    // No answer in time, one that does not fit, or decided elsewhere: the approval's state says which.
+    // No answer in time, an invalid one, or a decision elsewhere: the approval's state tells which.
     ports.log.debug(
       { err: error, approval: id, requestId: context.requestId },
       "no decision at the MCP client",

@@ -1,7 +1,7 @@
 /**
- * What tools answer: JSON as text for the model and as data for programs, refusals marked as errors; and a process as
- * `run`, `resume` and `result` answer it, with the files that it left. What would flood a model's context is cut, and the
- * answer says where to read the whole.
+ * Writes the answers of MCP tools: JSON as text for the model and as data for programs, refusals marked as errors,
+ * and processes as
+ * `run`, `resume` and `result` show them. Cuts what would flood a model's context and says where to read the whole.
  */
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import type { z } from "zod";
@@ -24,7 +24,7 @@ const MAX_CALLS_CHARACTERS = 64 * 1024;
 
 type Json = Record<string, unknown>;
 
-/** For `run` and `resume`: the outcome of a run, as the runtime of the client library gives it too. `before` comes first. */
+/** Answers `run` and `resume` with the outcome of a run, in the shape of the client library. `before` comes first. */
 export async function answerRun(
   ports: McpPorts,
   id: number,
@@ -44,7 +44,7 @@ export async function answerRun(
   return answerOutcome({ record, cut, ...rest }, before, printed);
 }
 
-/** For `result`. */
+/** Answers `result`. */
 export async function answerResult(
   ports: McpPorts,
   id: number,
@@ -62,7 +62,7 @@ export async function answerResult(
 async function readOutcome(ports: McpPorts, id: number, context: RequestContext) {
   const { processes } = ports;
   const [record, calls] = await Promise.all([processes.read(id, context), processes.readCalls(id, context)]);
-  /** What is left out. */
+  /** Names of the parts left out. */
   const cut: string[] = [];
   const [paused, left] = await Promise.all([
     describePause(ports, record, context),
@@ -130,7 +130,7 @@ function cutText(name: string, text: string, wasTruncated: boolean, cut: string[
   return text.slice(0, MAX_STREAM_CHARACTERS).toWellFormed();
 }
 
-/** `maxCharacters`: of the whole stream. `usual`: the level that the stream stands for. */
+/** `maxCharacters` limits the whole stream. `usual` is the stream's default level. */
 function linesOf(
   slices: readonly LevelSlice[],
   maxCharacters: number,
@@ -187,7 +187,7 @@ async function findApproval(
   }
 }
 
-/** The first of the approvals that the run waits for, and the ids of all. */
+/** Describes the first pending approval, and the ids of all. */
 async function describePause(
   ports: McpPorts,
   record: ProcessRecord,
@@ -218,7 +218,7 @@ export function answerWith(value: Record<string, unknown>): CallToolResult {
   return { content: [{ type: "text", text: JSON.stringify(value) }], structuredContent: value };
 }
 
-/** `{error, code, issues?}`, the codes of docs/errors.md. */
+/** `{error, code, issues?}`, with the codes of docs/errors.md. */
 export function answerRefusal(
   error: unknown,
   { describeError, log }: Pick<McpPorts, "describeError" | "log">,

@@ -1,6 +1,7 @@
 /**
- * What the MCP surface uses of the other features: the same services as HTTP, behind the few operations its tools need.
- * api/mcp-ports.ts fills them. Refusals are AppErrors.
+ * Operations that MCP tools need from other features; api/mcp-ports.ts implements them over the services that HTTP
+ * uses. Refusals are
+ * AppErrors.
  */
 import type { z } from "zod";
 import type { LevelSlice } from "#api/processes/live/results.ts";
@@ -14,36 +15,36 @@ import type { Tools } from "../tools/service.ts";
 
 export type CallTrailEntry = z.output<typeof toolCallSchema>;
 
-/** On whose behalf one HTTP request to the endpoint asks. */
+/** Caller of one HTTP request to the endpoint. */
 export interface RequestContext {
   caller: Caller;
   requestId: string;
-  /** Aborts when the client has gone before it was answered. */
+  /** Aborts when the client leaves before it is answered. */
   signal: AbortSignal;
 }
 
 export interface Script {
   script: string;
-  /** Milliseconds; null: no limit; absent: the default of the server. */
+  /** Milliseconds; null for no limit, absent for the server's default. */
   timeoutMs?: number | null | undefined;
   ref?: string | undefined;
-  /** JSON; absent: none. */
+  /** JSON. */
   input?: unknown;
-  /** By name, as `POST /processes` takes them; absent: none. */
+  /** Keyed by name, as in `POST /processes`. */
   files?: Record<string, unknown> | undefined;
-  /** Of the script among them; absent: script.ts. */
+  /** Name of the script among them; script.ts by default. */
   name?: string | undefined;
 }
 
-/** `slices`: its two streams by the level of their lines. */
+/** `slices` splits both streams by the level of their lines. */
 export type PrintedRecord = ProcessRecord & { slices: Record<"stdout" | "stderr", LevelSlice[]> };
 
 export interface ProcessesPort {
-  /** Stores and queues it. Throws what `POST /processes` answers. */
+  /** Stores and queues the script. Throws what `POST /processes` answers. */
   submit(script: Script, context: RequestContext): Promise<number>;
-  /** Throws not_found where the caller may not see it: before everything below. */
+  /** Throws not_found if the caller may not see the process. Call it first. */
   requireVisible(id: number, context: RequestContext): Promise<void>;
-  /** Waits until it is idle or paused, for `waitMs` at most. Throws not_found. */
+  /** Waits at most `waitMs` until the process is idle or paused. Throws not_found. */
   wait(
     id: number,
     waitMs: number,
@@ -51,7 +52,10 @@ export interface ProcessesPort {
   ): Promise<{ state: ProcessState; approvals: readonly string[] }>;
   read(id: number, context: RequestContext): Promise<PrintedRecord>;
   readCalls(id: number, context: RequestContext): Promise<CallTrailEntry[]>;
-  /** A file that the last run left. `bytes`: null where it has more than `maxBytes`. Throws not_found, process_not_idle, storage_unavailable. */
+  /**
+   * Reads an artifact of the last run; `bytes` is null beyond `maxBytes`. Throws not_found, process_not_idle,
+   * storage_unavailable.
+   */
   readArtifact(
     id: number,
     name: string,
@@ -62,15 +66,16 @@ export interface ProcessesPort {
 
 export type Decision =
   | { approved: true; data?: unknown }
-  /** `reason` is told to the script. */
+  /** The script receives `reason`. */
   | { approved: false; reason?: string };
 
 export interface ApprovalsPort {
-  /** As the caller may see it. Throws not_found. */
+  /** Returns the approval as the caller may see it. Throws not_found. */
   get(id: string, context: RequestContext): Promise<ApprovalRecord>;
   /**
-   * On behalf of the caller, who has the scope. Throws not_found, already_decided, approval_expired, self_approval,
-   * invalid_request for data that does not fit the schema.
+   * Decides for a caller with the scope. Throws not_found, already_decided, approval_expired, self_approval, and
+   * invalid_request for data
+   * that does not fit the schema.
    */
   decide(id: string, decision: Decision, context: RequestContext): Promise<ApprovalRecord>;
 }
@@ -78,16 +83,16 @@ export interface ApprovalsPort {
 export interface McpPorts {
   processes: ProcessesPort;
   tools: Pick<Tools, "list" | "search" | "get">;
-  /** npm packages that words fit and that scripts of the viewer may import. */
+  /** npm packages that match the words and that scripts of the viewer may import. */
   packages: { search(viewer: CallCaller, words: string): PackageSummary[] };
   approvals: ApprovalsPort;
-  /** Whether the caller may not decide, because it submitted the process or started the run. */
+  /** Whether the caller submitted the process or started the run, and so may not decide. */
   isSelfApproval(approval: Pick<ApprovalRecord, "requestedBy" | "startedBy">, caller: Caller): boolean;
-  /** How to write scripts, as Markdown. Throws no_environment, module_failed. */
+  /** Returns the guide for scripts, as Markdown. Throws no_environment, module_failed. */
   readDocs(caller: Caller): Promise<string>;
-  /** Whether a caller's key still counts. */
+  /** Whether the caller's key is still valid. */
   isLive(caller: Caller): boolean;
-  /** Any error as what a client is told, without secrets. */
+  /** Describes any error for a client, without secrets. */
   describeError(error: unknown): {
     status: number;
     code: string;

@@ -1,6 +1,7 @@
 /**
- * `/mcp`: Streamable HTTP for MCP clients, with the keys, limits and guards of every other route. Which scope a call needs
- * is known only from its content: tools.ts checks it. Not in the OpenAPI document, MCP describes itself.
+ * `/mcp`: Streamable HTTP for MCP clients, with the keys, limits and guards of every other route. A call's content
+ * decides which scope
+ * it needs, so tools.ts checks that. The OpenAPI document omits it, because MCP describes itself.
  * https://modelcontextprotocol.io/specification/2025-11-25/basic/transports
  */
 import { Readable } from "node:stream";
@@ -15,9 +16,9 @@ import type { McpPorts, RequestContext } from "./ports.ts";
 import { createSessions, type HeldSession, SESSION_LIMITS, type SessionLimits } from "./sessions.ts";
 
 const SESSION_HEADER = "mcp-session-id";
-/** What the transport looks at; the key stays here. */
+/** Headers that the transport reads; the key stays here. */
 const PASSED_HEADERS = ["accept", "content-type", SESSION_HEADER, "mcp-protocol-version"];
-/** The connection is the HTTP layer's. */
+/** The HTTP layer owns the connection. */
 const KEPT_BACK_HEADERS = ["connection"];
 const EVENT_STREAM = "text/event-stream";
 const SERVER_ERROR = -32000;
@@ -27,7 +28,7 @@ const MAX_SESSION_ID_CHARACTERS = 100;
 
 export function registerMcpRoutes(app: App, ports: McpPorts, limits: SessionLimits = SESSION_LIMITS): void {
   const sessions = createSessions(ports, limits);
-  // Before the server waits for its connections: streams of sessions would keep it waiting.
+  // Closes sessions before the server waits for connections: their streams would keep it waiting.
   app.addHook("preClose", () => sessions.close());
   const route = { onRequest: requireKey(), schema: { hide: true } };
 
@@ -74,7 +75,7 @@ export function registerMcpRoutes(app: App, ports: McpPorts, limits: SessionLimi
     return sendWebResponse(reply, await held.session.handle(toWebRequest(request), undefined, context));
   });
 
-  // This server sends nothing outside of answers; with 405 clients do not wait for a stream.
+  // This server sends messages only in answers; 405 tells clients not to wait for a stream.
   app.get("/mcp", route, async (_request, reply) => {
     reply.header("allow", "POST, DELETE");
     return refuse(
@@ -93,7 +94,7 @@ export function registerMcpRoutes(app: App, ports: McpPorts, limits: SessionLimi
   }
 }
 
-/** Refuses requests from web pages of other origins, with any key. */
+/** Refuses requests from web pages of other origins, even with a valid key. */
 function refuseOtherOrigins({ headers: { origin, host } }: FastifyRequest): void {
   if (origin === undefined) return;
   if (URL.canParse(origin) && new URL(origin).host === host?.toLowerCase()) return;
@@ -117,13 +118,13 @@ function countRequests(body: unknown): number {
   return [body].flat().filter((message) => isJSONRPCRequest(message)).length;
 }
 
-/** Counts the session as in use until the answer is sent or the client has gone. */
+/** Counts the session as in use until the answer is sent or the client has left. */
 function trackUse(held: HeldSession, count: number, reply: FastifyReply): void {
   const touch = () => {
     held.lastUsedMs = performance.now();
   };
   touch();
-  // The client went while the session was opened: then no `close` event follows.
+  // If the client left while the session opened, no `close` event follows.
   if (reply.raw.closed) return;
   held.waiting += count;
   reply.raw.once("close", () => {
@@ -150,7 +151,9 @@ function sendWebResponse(reply: FastifyReply, response: Response): FastifyReply 
   return reply.send(body === null ? "" : Readable.from(withBeginning(response), { objectMode: false }));
 }
 
-/** Sends the headers at once: the first byte of an answer may take long, and a client must see that it is connected. */
+/**
+ * Sends the headers at once: the first byte of an answer may take long, and a client must see that it is connected.
+ */
 async function* withBeginning({ headers, body }: Response): AsyncGenerator<Uint8Array> {
   if (headers.get("content-type") === EVENT_STREAM) yield Buffer.from(": ping\n\n");
   yield* body as ReadableStream<Uint8Array>;
@@ -164,7 +167,7 @@ function refuseSession(request: FastifyRequest, reply: FastifyReply): FastifyRep
   return refuse(reply, 400, ErrorCode.InvalidRequest, message);
 }
 
-/** An error as JSON-RPC, the only shape that MCP clients read. */
+/** Answers with a JSON-RPC error, the only shape that MCP clients read. */
 function refuse(reply: FastifyReply, status: number, code: number, message: string): FastifyReply {
   return reply
     .status(status)

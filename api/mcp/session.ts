@@ -1,4 +1,4 @@
-/** One client's session: the official server over the official transport, answering with the tools and the resources. */
+/** One client's session: the SDK's server and transport, with our tools and resources. */
 import { Server } from "@modelcontextprotocol/sdk/server/index.js";
 import { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js";
 import type { RequestHandlerExtra } from "@modelcontextprotocol/sdk/shared/protocol.js";
@@ -32,21 +32,21 @@ const INSTRUCTIONS =
   'script that calls them and returns only what matters. Scripts import npm packages (`import { z } from "zod"`). How to ' +
   `write scripts and which packages are installed: resource ${DOCS_URI}.`;
 
-/** Schemas of forms come from scripts; nothing is compiled from them here. */
+/** Scripts provide the schemas of forms; the SDK must not compile them. */
 const NO_VALIDATION = {
   getValidator: () => () => ({ valid: true as const, data: undefined as never, errorMessage: undefined }),
 };
 
 export interface ClientSession {
   readonly id: string;
-  /** Whether the client is initialized; before, there is no session yet. */
+  /** Whether the client is initialized; until then there is no session. */
   readonly isOpen: boolean;
   handle(request: Request, body: unknown, context: RequestContext): Promise<Response>;
-  /** Ends what is under way. Idempotent. */
+  /** Ends all requests in progress. Idempotent. */
   close(): Promise<void>;
 }
 
-/** `onEnd`: the client has ended the session, or `close` was called. */
+/** `onEnd` is called when the client ends the session, or after `close`. */
 export async function openSession(
   ports: McpPorts,
   id: string,
@@ -123,14 +123,14 @@ function registerResources(server: Server, ports: McpPorts): void {
   });
 }
 
-/** Null: there is none of this address. */
+/** Returns null if no resource has this URI. */
 async function readResource(ports: McpPorts, uri: string, context: RequestContext) {
   return uri === DOCS_URI
     ? { uri, mimeType: "text/markdown", text: await ports.readDocs(context.caller) }
     : readArtifactResource(ports, uri, context);
 }
 
-/** The context of the HTTP request a message came with: other requests of the session may have other rights. */
+/** Context of the HTTP request that carried the message: other requests of the session may have other rights. */
 function contextOf({ authInfo, signal }: Extra): RequestContext {
   const context = authInfo?.extra?.context as RequestContext | undefined;
   if (context === undefined) throw new Error("an MCP message came without its request");

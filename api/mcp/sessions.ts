@@ -1,6 +1,7 @@
 /**
- * The sessions of this server: each belongs to the caller that opened it, and there are only so many. A caller that opens
- * more loses its own longest idle one; a caller cannot end another caller's session that is in use.
+ * Sessions of this server. Each belongs to the caller that opened it, and their number is limited: opening more ends
+ * the caller's own
+ * longest idle one. A caller cannot end a session in use by another caller.
  */
 import { randomUUID } from "node:crypto";
 import type { Caller } from "../http/auth.ts";
@@ -11,7 +12,7 @@ export interface SessionLimits {
   maxSessions: number;
   maxSessionsPerCaller: number;
   maxIdleMs: number;
-  /** Requests of one session that wait for their answer. */
+  /** Unanswered requests of one session. */
   maxRequestsPerSession: number;
 }
 
@@ -22,13 +23,13 @@ export const SESSION_LIMITS: SessionLimits = {
   maxRequestsPerSession: 32,
 };
 const SWEEP_INTERVAL_MS = 30_000;
-/** Idle for less than this, a session is only pushed out by its own caller. */
+/** Only its own caller can displace a session that was idle for less than this. */
 const MIN_IDLE_MS = 60_000;
 
 export interface HeldSession {
   readonly session: ClientSession;
   readonly caller: Caller;
-  /** Requests that wait for their answer. */
+  /** Unanswered requests. */
   waiting: number;
   /** As of `performance.now()`. */
   lastUsedMs: number;
@@ -36,11 +37,11 @@ export interface HeldSession {
 
 export interface Sessions {
   readonly size: number;
-  /** Opens a session that is not counted yet: `keep` it once the client is initialized, else close it. */
+  /** Opens a session that does not count yet: `keep` it once the client is initialized, else close it. */
   open(caller: Caller): Promise<HeldSession>;
-  /** False when there is no room; then it is closed. */
+  /** Returns false without room and closes the session. */
   keep(held: HeldSession): boolean;
-  /** Null: there is no such session of this caller. */
+  /** Returns null if the caller has no such session. */
   find(id: string, caller: Caller): HeldSession | null;
   close(): Promise<void>;
 }
@@ -64,7 +65,7 @@ export function createSessions(ports: McpPorts, limits: SessionLimits = SESSION_
     });
   }
 
-  /** Ends the longest idle of these, if it is idle for `minIdleMs`. */
+  /** Ends the longest idle session of these if it has been idle for `minIdleMs`. */
   function makeRoom(candidates: Iterable<HeldSession>, minIdleMs: number): boolean {
     let found: HeldSession | null = null;
     for (const one of candidates) {

@@ -1,7 +1,7 @@
 /**
- * Carries messages between a client on stdio and the endpoint of a server, as they are. Every request is answered: by the
- * server, or with what went wrong on the way. A session that the server has forgotten is opened again without the client
- * noticing.
+ * Relays messages between a client on stdio and a server's endpoint. Every request gets an answer: the server's, or
+ * an error that
+ * says what failed on the way. Reopens a session that the server has forgotten, unnoticed by the client.
  */
 import type { Readable, Writable } from "node:stream";
 import { ReadableStream } from "node:stream/web";
@@ -22,31 +22,31 @@ import {
 } from "@modelcontextprotocol/sdk/types.js";
 
 export interface StdioProxyOptions {
-  /** With its path. */
+  /** Includes the path. */
   endpoint: URL;
-  /** Null: the server needs none. */
+  /** Null if the server needs no key. */
   key: string | null;
   input: Readable;
   output: Writable;
-  /** Written to the client's log. */
+  /** Writes to the client's log. */
   report(message: string): void;
   signal: AbortSignal;
 }
 
-/** The same limit as the server's. */
+/** The server has the same limit. */
 const MAX_INPUT_BYTES = 2 * 1024 * 1024;
 const MAX_GOODBYE_MS = 2000;
 const MAX_REOPEN_MS = 15_000;
-/** Between the last byte of an answer and its being read. */
+/** Time between the last byte of an answer and its being read. */
 const READING_MS = 250;
 const SERVER_ERROR = -32000;
 const REOPEN_ID = "cyrnel-reopen";
 
-/** Resolves with the exit code when the client has closed its side, or the signal aborts. */
+/** Resolves with the exit code when the client closes its side or the signal aborts. */
 export async function runStdioProxy(options: StdioProxyOptions): Promise<number> {
   const { endpoint, key, input, output, report, signal } = options;
   const local = new StdioServerTransport(input, output, { maxBufferSize: MAX_INPUT_BYTES });
-  /** Requests of the client that have no answer yet. */
+  /** Requests of the client without an answer. */
   const open = new Set<RequestId>();
   const end = Promise.withResolvers<number>();
   let initialize: JSONRPCMessage | null = null;
@@ -66,7 +66,7 @@ export async function runStdioProxy(options: StdioProxyOptions): Promise<number>
     const isAnswer = isJSONRPCResultResponse(message) || isJSONRPCErrorResponse(message);
     if (isAnswer && message.id !== undefined && !open.delete(message.id)) return;
     if (isJSONRPCResultResponse(message)) {
-      // The transport has to name the version that was agreed on with each further request.
+      // The transport must send the negotiated version with each further request.
       const agreed = InitializeResultSchema.safeParse(message.result);
       if (agreed.success) transport.setProtocolVersion(agreed.data.protocolVersion);
     }
@@ -183,7 +183,7 @@ function describeFailure(error: unknown, endpoint: URL): string {
   return `The server at ${endpoint.origin} cannot be reached (${detail}). Is it running? See CYRNEL_URL.`;
 }
 
-/** The sentence of an error answer, in either shape that the endpoint has. */
+/** Returns the message of an error answer, in either of the endpoint's shapes. */
 function sentenceOf(text: string): string {
   const json = text.slice(text.indexOf("{"));
   try {

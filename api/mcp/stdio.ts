@@ -1,11 +1,12 @@
 /**
- * `cyrnel mcp`: the MCP endpoint of a server for clients that start a program and talk to it over stdio. Exit code 0: the
- * client has closed its side; 1: it broke; 78: the settings are wrong. Logs go to standard error only.
+ * `cyrnel mcp`: connects clients that talk over stdio to a server's MCP endpoint. Exits with 0 when the client closes
+ * its side, 1 if
+ * it breaks, 78 for wrong settings. Logs to standard error only.
  */
 import { parseArgs } from "node:util";
 import { runStdioProxy } from "./stdio-proxy.ts";
 
-/** sysexits.h */
+/** From sysexits.h. */
 const EX_CONFIG = 78;
 const DEFAULT_URL = "http://127.0.0.1:9371";
 const STOP_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
@@ -24,7 +25,7 @@ if (typeof settings === "string") {
 }
 const stop = new AbortController();
 for (const signal of STOP_SIGNALS) process.on(signal, () => stop.abort());
-// Nothing else keeps this process: it must not outlive the client.
+// Exits explicitly: the process must not outlive its client.
 process.exit(
   await runStdioProxy({
     ...settings,

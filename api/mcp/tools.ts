@@ -1,4 +1,4 @@
-/** The five tools: what each takes, needs and does. Everything is done by the services that HTTP uses too. */
+/** Defines the five tools: input, scope and action. The services that HTTP uses do the work. */
 import type { CallToolResult, Tool, ToolAnnotations } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod";
 import { writeLineSignature } from "#kernel/tool-docs/line-signature.ts";
@@ -17,11 +17,11 @@ interface Call {
 }
 
 interface SurfaceTool<Input extends z.ZodType> {
-  /** For people. */
+  /** Display name. */
   title: string;
   description: string;
   annotations: ToolAnnotations;
-  /** Null: any key. */
+  /** Null for any key. */
   scope: Scope | null;
   input: Input;
   perform(input: z.output<Input>, call: Call): Promise<CallToolResult>;
@@ -41,9 +41,9 @@ const runInput = z.strictObject({
   script: z.string().describe("TypeScript. Top-level await and return; the returned JSON is `value`."),
   timeoutMs: z.int().positive().nullable().optional().describe("Default 30000."),
   ref: z.string().optional().describe("A unique label."),
-  // Any JSON: a schema that says so is recursive, which some models are not given.
+  // Any JSON: a schema for JSON is recursive, which some models reject.
   input: z.unknown().optional().describe("JSON: `cyrnel.input`."),
-  // Says the shape; the HTTP schema checks it, with sentences of its own.
+  // Describes the shape only; the HTTP schema validates it with its own messages.
   files: z
     .record(z.string(), z.unknown().meta({ type: "object", properties: { text: {}, base64: {}, id: {} } }))
     .optional()
@@ -67,7 +67,7 @@ const readToolInput = z.strictObject({ path: path.describe("service.tool") });
 const resumeInput = z.strictObject({
   execution_id: z.string().max(MAX_ID_CHARACTERS).describe("`paused.executionId`"),
   approved: z.boolean(),
-  // As `input` above; the HTTP schema checks it.
+  // Like `input` above: the HTTP schema validates it.
   data: z.unknown().optional().describe("The person's answer, where a form was asked."),
 });
 
@@ -189,7 +189,7 @@ const TOOLS: ReadonlyMap<string, SurfaceTool<z.ZodType>> = new Map([
       scope: "processes:read",
       input: resultInput,
       async perform({ processId }, { ports, context, link }) {
-        // Reading a result asks no person.
+        // Reading a result must not ask anyone.
         await followRun(ports, processId, link, context, { asksPerson: false });
         return answerResult(ports, processId, context);
       },
@@ -212,7 +212,7 @@ async function mayReadOutcome(
   );
 }
 
-/** Those that the caller's scopes let it use. */
+/** Returns the tools that the caller's scopes allow. */
 export function listSurfaceTools({ caller }: RequestContext): Tool[] {
   return [...TOOLS]
     .filter(([, { scope }]) => scope === null || caller.scopes.has(scope))
@@ -225,7 +225,7 @@ export function listSurfaceTools({ caller }: RequestContext): Tool[] {
     }));
 }
 
-/** Null for a name that there is no tool of. Never rejects: what goes wrong is part of the answer. */
+/** Returns null if no tool has the name. Never rejects: errors become part of the answer. */
 export async function callSurfaceTool(
   name: string,
   input: unknown,
@@ -248,7 +248,7 @@ export async function callSurfaceTool(
   }
 }
 
-/** A script is called `code` over HTTP, and models that know that send it here too. */
+/** HTTP calls a script `code`, and models that know this use that name here too. */
 function asScript(input: unknown): unknown {
   const { code, ...rest } = (input ?? {}) as { code?: unknown; script?: unknown };
   return code === undefined || rest.script !== undefined ? (input ?? {}) : { ...rest, script: code };
@@ -257,8 +257,9 @@ function asScript(input: unknown): unknown {
 const INPUT_SCHEMAS = new Map([...TOOLS].map(([name, { input }]) => [name, describeInput(input)]));
 
 /**
- * Patterns, which descriptions say, and bounds that no model comes near are left out: it pays for every character, and they are
- * checked all the same.
+ * Omits patterns, which descriptions mention, and bounds that no model reaches: they are validated all the same, and
+ * the model pays for
+ * every character.
  */
 function describeInput(input: z.ZodType): Record<string, unknown> {
   const { $schema: _, ...schema } = z.toJSONSchema(input, {

@@ -1,6 +1,7 @@
 /**
- * The live keys in memory: who a key is, and whether it still counts, without a query. A key that is not known makes
- * the server look once more, because another one may just have made it; any number of such looks is one query at a time.
+ * Live keys in memory, so that checking one costs no query. An unknown key triggers one reload, because another
+ * replica may just
+ * have created it; concurrent reloads share one query.
  */
 import { timingSafeEqual } from "node:crypto";
 import type { Db } from "#api/db/pool.ts";
@@ -15,14 +16,14 @@ const TOUCH_FLUSH_MS = 1000;
 
 interface LiveKey extends VerifiedKey {
   hash: Buffer;
-  /** Unix milliseconds; infinite for a key that does not expire. */
+  /** Unix milliseconds; Infinity for a key that does not expire. */
   expiresAtMs: number;
 }
 
 export interface KeyDirectory extends AsyncDisposable {
-  /** Who a key is; null for one that is unknown, revoked or expired. Rejects when that cannot be known now. */
+  /** Returns null for an unknown, revoked or expired key. Rejects when that cannot be known now. */
   verify(key: string): Promise<VerifiedKey | null>;
-  /** A key that counts by what is in memory; null for one that is revoked or expired. */
+  /** Looks in memory only; returns null for a revoked or expired key. */
   find(id: string): VerifiedKey | null;
 }
 
@@ -57,7 +58,7 @@ export function createKeyDirectory(db: Db, watch: RevisionWatch): KeyDirectory {
     if (untold.size === 0) return;
     const ids = [...untold];
     untold.clear();
-    // When a key was used last is for people: a lost note is made again by its next use.
+    // The time of last use is informational: the next use records it again.
     flushing = touchKeys(db, ids).catch(() => {});
     await flushing;
   }
@@ -72,7 +73,7 @@ export function createKeyDirectory(db: Db, watch: RevisionWatch): KeyDirectory {
         await watch.refresh();
         found = byHash.get(hash.toString("hex"));
       }
-      // What a caller can learn from time is about the hash of a guess, which it cannot steer towards a stored one.
+      // Timing reveals only how a guess's hash compares, and a caller cannot steer that towards a stored hash.
       if (found === undefined || !timingSafeEqual(found.hash, hash) || isExpired(found)) return null;
       noteUse(found.id);
       return found;

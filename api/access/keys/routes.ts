@@ -1,4 +1,4 @@
-/** The keys over HTTP. A caller that may create keys may give them any scope. */
+/** Routes of keys. A caller that may create keys may give them any scope. */
 import { z } from "zod";
 import type { App } from "#api/http/app-type.ts";
 import { registerCollection } from "../collection.ts";

@@ -1,6 +1,7 @@
 /**
- * What a key looks like and how it is made. 256 random bits: they cannot be tried out against a stolen hash, however
- * fast the hash is, so SHA-256 is enough and costs a request microseconds where a password hash would cost a core.
+ * Creates and hashes keys. A key has 256 random bits and cannot be guessed from a stolen hash, so SHA-256 is enough:
+ * a request
+ * pays microseconds, where a password hash would cost it a core.
  */
 import { createHash, randomBytes } from "node:crypto";
 
@@ -24,7 +25,7 @@ export function hashKey(key: string): Buffer {
   return createHash("sha256").update(key).digest();
 }
 
-/** Whether a text could be a key of this feature: anything else needs no look at what is stored. */
+/** Filters out texts that cannot be keys before anything stored is read. */
 export function looksLikeKey(text: string): boolean {
   return KEY_PATTERN.test(text);
 }

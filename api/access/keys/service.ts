@@ -1,4 +1,3 @@
-/** What can be done with keys: make, list, revoke. */
 import { type PageRequest, readNumberedPage } from "#api/bounds/page.ts";
 import { AppError } from "#api/errors.ts";
 import { type ChangeOptions, change, makeId, readExpiry, refuseMore, refuseUnknownRole } from "../changes.ts";
@@ -7,10 +6,10 @@ import { makeKey } from "./secret.ts";
 import { countLiveKeys, insertKey, type KeyRow, listKeyRows, revokeKey } from "./store.ts";
 
 export interface Keys {
-  /** The only time the key itself is seen. Throws AppError `invalid_request`, `limit_reached`. */
+  /** Shows the key once. Throws AppError `invalid_request`, `limit_reached`. */
   create(body: CreateKeyBody): Promise<KeyRecord & { key: string }>;
   list(page: PageRequest<number>): Promise<{ keys: KeyRecord[]; next: number | null }>;
-  /** Revokes it: no request is served with it once this has resolved. Throws AppError `not_found`. */
+  /** Revokes the key: once this resolves, no request is served with it. Throws AppError `not_found`. */
   remove(id: string): Promise<void>;
 }
 

@@ -1,5 +1,3 @@
-/** The statements on `api_keys`, one function each. */
-
 import type { PageRequest } from "#api/bounds/page.ts";
 import type { Db } from "#api/db/pool.ts";
 
@@ -35,7 +33,7 @@ export async function countLiveKeys(db: Db): Promise<number> {
   return row?.count ?? 0;
 }
 
-/** Keys that are not revoked, newest first, after a position. */
+/** Returns keys that are not revoked, newest first. */
 export async function listKeyRows(db: Db, page: PageRequest<number>): Promise<KeyRow[]> {
   return db<KeyRow[]>`
     select ${columns(db)} from api_keys
@@ -43,21 +41,21 @@ export async function listKeyRows(db: Db, page: PageRequest<number>): Promise<Ke
     order by position desc limit ${page.limit}`;
 }
 
-/** All keys that are not revoked, with their hashes. */
+/** Returns all keys that are not revoked, with their hashes. */
 export async function readLiveKeys(db: Db): Promise<(KeyRow & { hash: Buffer })[]> {
   return db<
     (KeyRow & { hash: Buffer })[]
   >`select ${columns(db)}, hash from api_keys where revoked_at is null`;
 }
 
-/** False when there is no such key, or it is revoked already. */
+/** Returns false if the key does not exist or is already revoked. */
 export async function revokeKey(db: Db, id: string): Promise<boolean> {
   const rows = await db`
     update api_keys set revoked_at = now() where id = ${id} and revoked_at is null returning id`;
   return rows.length === 1;
 }
 
-/** Notes that keys were used; those noted less than a minute ago stay as they are. */
+/** Records the use of keys, at most once a minute per key. */
 export async function touchKeys(db: Db, ids: readonly string[]): Promise<void> {
   await db`
     update api_keys set last_used_at = now()

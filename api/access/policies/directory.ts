@@ -1,4 +1,4 @@
-/** The rules in memory, compiled, and what they say about a call. Compiled anew when they change and when one expires. */
+/** Compiled rules in memory. Recompiled when they change and when one expires. */
 
 import type { DefaultPolicy } from "#api/config/default-policies.ts";
 import type { Db } from "#api/db/pool.ts";
@@ -10,12 +10,12 @@ import { readPolicies } from "./store.ts";
 
 export interface PolicyDecision {
   decision: Decision;
-  /** Absent: the default decided. */
+  /** Absent if the default decided. */
   policyId?: string;
 }
 
 export interface PolicyDirectory {
-  /** By what is in memory. Whether that can be relied on is the caller's question: see RevisionWatch.isFresh. */
+  /** Decides from memory. Callers check freshness themselves: see RevisionWatch.isFresh. */
   decide(call: RuleCall & { destructive: boolean }): PolicyDecision;
 }
 

@@ -1,4 +1,3 @@
-/** What the policies feature takes and answers over HTTP. No behaviour. */
 import { z } from "zod";
 import { DEFAULT_POLICIES } from "#api/config/default-policies.ts";
 import { expirySchema, roleIdSchema } from "../changes.ts";
@@ -9,7 +8,7 @@ export type Decision = (typeof DECISIONS)[number];
 
 /** Every server holds all rules compiled in memory. */
 export const MAX_POLICIES = 10_000;
-/** Tools in one answer of a preview. */
+/** Tools in one preview. */
 export const MAX_PREVIEW_TOOLS = 500;
 
 const POLICY_ID_PATTERN = /^pol_[0-9a-f]{20}$/;

@@ -1,4 +1,3 @@
-/** The policies over HTTP: a rule lets calls through that a person would have stopped. */
 import { z } from "zod";
 import type { App } from "#api/http/app-type.ts";
 import { BODY_ERRORS, errorResponses } from "#api/http/responses.ts";

@@ -1,4 +1,4 @@
-/** The rules compiled: which of them is the first to match a call. Knows no database. */
+/** Compiles rules and finds the first that matches a call. */
 import {
   compileSegment,
   compileToolPattern,
@@ -13,19 +13,19 @@ export interface Rule {
   id: string;
   servicePattern: string;
   toolPattern: string;
-  /** Null: for every caller, or, with `noRole`, for those without a role. */
+  /** Null matches every caller, or, with `noRole`, callers without a role. */
   roleId: string | null;
   noRole: boolean;
-  /** Null: for every process. */
+  /** Null matches every process. */
   processId: number | null;
   decision: Decision;
-  /** Null: for ever. */
+  /** Null if the rule does not expire. */
   expiresAt: Date | null;
-  /** Where it was remembered. Null: an administrator made it. */
+  /** Approval that created the rule; null for a rule made by an administrator. */
   approvalId: string | null;
-  /** Of a remembered one: the rule whose `ask` it replaces; null: that of the default. */
+  /** For a remembered rule: the rule whose `ask` it replaces; null for the default. */
   replaces: string | null;
-  /** Of a remembered one: it counts as long as all of these keys do. */
+  /** A remembered rule holds as long as all of these keys do. */
   keyIds: readonly string[];
 }
 
@@ -37,15 +37,15 @@ export interface RuleCall {
 }
 
 export interface RuleSet {
-  /** The first rule that matches; null when none does. Remembered ones are none of them. */
+  /** Returns the first match, or null. Ignores remembered rules. */
   find(call: RuleCall): Rule | null;
-  /** A remembered rule for this very tool that replaces the `ask` of a rule, or of the default (null). */
+  /** Finds a remembered rule for exactly this tool that replaces the `ask` of a rule, or of the default (null). */
   findRemembered(call: RuleCall, replaced: string | null, isLiveKey: (keyId: string) => boolean): Rule | null;
-  /** The moment at which the next rule expires and this set is wrong: Unix milliseconds, or infinity. */
+  /** Time at which the next rule expires and this set becomes stale: Unix milliseconds, or Infinity. */
   readonly validUntilMs: number;
 }
 
-/** `rules` in the order in which they are asked; those that have expired at `nowMs` (Unix milliseconds) are left out. */
+/** Compiles `rules` in order, without those that have expired at `nowMs` (Unix milliseconds). */
 export function compileRules(rules: readonly Rule[], nowMs: number): RuleSet {
   const inForce = rules.filter((rule) => rule.expiresAt === null || rule.expiresAt.getTime() > nowMs);
   const validUntilMs = Math.min(
@@ -85,7 +85,7 @@ export function compileRules(rules: readonly Rule[], nowMs: number): RuleSet {
   };
 }
 
-/** Whether a rule is also about what lies below the tools it names: what restrains does, what allows does not. */
+/** Whether the rule also covers tools below those it names: a restriction does, a permission does not. */
 export function coversBelow(decision: Decision): boolean {
   return decision !== "allow";
 }

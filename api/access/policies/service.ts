@@ -1,4 +1,3 @@
-/** What can be done with policies: add, list, change, order, delete, and see which tools they would decide. */
 import { type PageRequest, readNumberedPage } from "#api/bounds/page.ts";
 import type { DefaultPolicy } from "#api/config/default-policies.ts";
 import { AppError } from "#api/errors.ts";
@@ -39,22 +38,22 @@ import {
 } from "./store.ts";
 
 export interface Policies {
-  /** Asked after all others. In force when it resolves. Throws AppError `invalid_request`, `limit_reached`. */
+  /** Adds a rule after all others. In force when it resolves. Throws AppError `invalid_request`, `limit_reached`. */
   create(body: CreatePolicyBody): Promise<ChangedPolicy>;
-  /** For an approval that is to be remembered: replaces the `ask` that stopped it, until `expiresAt`. */
+  /** Remembers an approval: the rule replaces the `ask` that stopped the call until `expiresAt`. */
   remember(rule: RememberedRule): Promise<PolicyRecord>;
   list(
     page: PageRequest<number>,
   ): Promise<{ policies: PolicyRecord[]; defaultPolicy: DefaultPolicy; next: number | null }>;
   /** Throws AppError `not_found`, `invalid_request`. */
   change(id: string, body: PatchPolicyBody): Promise<ChangedPolicy>;
-  /** Throws AppError `policy_order_mismatch` unless `ids` are exactly the rules there are. */
+  /** Throws AppError `policy_order_mismatch` unless `ids` are exactly the existing rules. */
   order(ids: readonly string[]): Promise<void>;
   /** Throws AppError `not_found`. */
   remove(id: string): Promise<void>;
-  /** `isVisible` leaves out what the asking key may not see. */
+  /** `isVisible` hides tools that the caller's key may not see. */
   preview(query: PreviewQuery, isVisible: (tool: KnownTool) => boolean): Promise<Preview>;
-  /** Removes rules that are over. They have not counted since they expired. */
+  /** Deletes expired rules, which no longer match anything. */
   sweep(): Promise<void>;
 }
 
@@ -62,13 +61,13 @@ export interface RememberedRule {
   serviceId: string;
   toolId: string;
   approvalId: string;
-  /** The rule that asked; null: the default. */
+  /** Rule that asked; null for the default. */
   replaces: string | null;
-  /** The keys that it depends on. */
+  /** Keys that the rule depends on. */
   keyIds: readonly string[];
-  /** Of the process. Null: it has none, and neither have those it counts for. */
+  /** Role of the process; null if it has none, and then the rule covers only callers without a role. */
   roleId: string | null;
-  /** Null: for every process. */
+  /** Null for every process. */
   processId: number | null;
   expiresAt: Date;
 }
@@ -192,7 +191,7 @@ function refuseTwoRoles({ noRole, roleId }: { noRole: boolean; roleId: string | 
   );
 }
 
-/** What was remembered was approved for this tool, this role and these keys. */
+/** The approval covered exactly this tool, role and keys. */
 function refuseOtherThanExpiry(change: object): void {
   const [field] =
     Object.entries(change).find(([name, value]) => name !== "expiresAt" || value === null) ?? [];
@@ -210,7 +209,7 @@ function refuseUnknown(id: string): AppError {
 export interface Patterns {
   servicePattern: string;
   toolPattern: string;
-  /** Absent: for patterns without a rule. */
+  /** Absent for patterns without a rule. */
   decision?: Decision;
 }
 
@@ -221,7 +220,10 @@ function matchTools(patterns: Patterns, tools: readonly KnownTool[]): KnownTool[
   return tools.filter(({ serviceId, toolId }) => testSegment(service, serviceId) && testTool(tool, toolId));
 }
 
-/** Empty for a rule that decides at least one of the tools it matches. `id` null: for patterns without a rule. */
+/**
+ * Returns an empty list for a rule that decides at least one of the tools it matches. `id` is null for patterns
+ * without a rule.
+ */
 function describeReach(
   rule: Patterns & { id: string | null; roleId?: string | null | undefined },
   matched: readonly KnownTool[],

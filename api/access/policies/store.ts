@@ -1,5 +1,3 @@
-/** The statements on `policies`, one function each. */
-
 import type { PageRequest } from "#api/bounds/page.ts";
 import type { Db } from "#api/db/pool.ts";
 import type { Rule } from "./rules.ts";
@@ -17,7 +15,9 @@ export async function countPolicies(db: Db): Promise<number> {
   return row?.count ?? 0;
 }
 
-/** Within `change`. `first` puts it before all others, else after them. Throws a foreign key violation for an unknown role. */
+/**
+ * Call within `change`. `first` puts the rule before all others. Throws a foreign key violation for an unknown role.
+ */
 export async function insertPolicy(db: Db, policy: NewPolicy, place: "first" | "last"): Promise<PolicyRow> {
   const [row] = await db<PolicyRow[]>`
     insert into policies (
@@ -34,13 +34,12 @@ export async function insertPolicy(db: Db, policy: NewPolicy, place: "first" | "
   return row as PolicyRow;
 }
 
-/** Null when there is no such policy. */
 export async function findPolicy(db: Db, id: string): Promise<PolicyRow | null> {
   const [row] = await db<PolicyRow[]>`select ${columns(db)} from policies where id = ${id}`;
   return row ?? null;
 }
 
-/** Within `change`, after `findPolicy`. Throws as `insertPolicy` does. */
+/** Call within `change`, after `findPolicy`. Throws as `insertPolicy` does. */
 export async function replacePolicy(db: Db, policy: NewPolicy): Promise<PolicyRow | null> {
   const [row] = await db<PolicyRow[]>`
     update policies set service_pattern = ${policy.servicePattern}, tool_pattern = ${policy.toolPattern},
@@ -54,13 +53,13 @@ export async function deletePolicy(db: Db, id: string): Promise<boolean> {
   return rows.length === 1;
 }
 
-/** Removes rules that are over. Returns how many. */
+/** Deletes expired rules and returns their number. */
 export async function deleteExpiredPolicies(db: Db): Promise<number> {
   const rows = await db`delete from policies where expires_at <= now() returning id`;
   return rows.length;
 }
 
-/** Numbers the rules in the order of `ids`, if those are all there are: false, and nothing changed, when not. */
+/** Renumbers the rules in the order of `ids`. Returns false and changes nothing unless these are all the rules. */
 export async function orderPolicies(db: Db, ids: readonly string[]): Promise<boolean> {
   if (ids.length === 0) return (await countPolicies(db)) === 0;
   const rows = await db`
@@ -75,7 +74,7 @@ export async function orderPolicies(db: Db, ids: readonly string[]): Promise<boo
   return rows.length === ids.length;
 }
 
-/** In the order in which they are asked, after a position. */
+/** Returns rules in evaluation order. */
 export async function listPolicyRows(db: Db, page: PageRequest<number>): Promise<PolicyRow[]> {
   return db<PolicyRow[]>`
     select ${columns(db)} from policies where (${page.from}::int is null or position > ${page.from})

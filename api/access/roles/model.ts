@@ -1,4 +1,3 @@
-/** What the roles feature takes and answers over HTTP. No behaviour. */
 import { z } from "zod";
 import { nameSchema, roleIdSchema } from "../changes.ts";
 import { packagePatternSchema, pathPatternSchema } from "../tool-patterns.ts";

@@ -1,4 +1,3 @@
-/** The roles over HTTP. */
 import { z } from "zod";
 import type { App } from "#api/http/app-type.ts";
 import { BODY_ERRORS, errorResponses } from "#api/http/responses.ts";

@@ -1,4 +1,4 @@
-/** What can be done with roles: make, list, change, delete. A change counts for running scripts at once. */
+/** Manages roles. A change applies to running scripts at once. */
 import { type PageRequest, readNumberedPage } from "#api/bounds/page.ts";
 import { AppError } from "#api/errors.ts";
 import { type ChangeOptions, change, makeId, refuseMore } from "../changes.ts";
@@ -107,7 +107,7 @@ export interface ToolPath {
   toolId: string;
 }
 
-/** One sentence per pattern that matches nothing, MAX_HINTS at most. */
+/** Returns at most MAX_HINTS sentences, one for each pattern that matches nothing. */
 function hintPatterns(
   { allow, deny }: { allow: readonly string[]; deny: readonly string[] },
   tools: readonly ToolPath[],

@@ -1,5 +1,3 @@
-/** The statements on `roles`, one function each. */
-
 import type { PageRequest } from "#api/bounds/page.ts";
 import type { Db } from "#api/db/pool.ts";
 
@@ -18,7 +16,7 @@ export async function countRoles(db: Db): Promise<number> {
   return row?.count ?? 0;
 }
 
-/** Throws a unique violation for a name in use. */
+/** Throws a unique violation if the name is taken. */
 export async function insertRole(
   db: Db,
   role: { id: string; name: string; allow: string[]; deny: string[]; packages: string[] },
@@ -30,7 +28,7 @@ export async function insertRole(
   return row as RoleRow;
 }
 
-/** Changes what is given. Null when there is no such role. Throws as `insertRole` does. */
+/** Returns null if the role does not exist. Throws as `insertRole` does. */
 export async function updateRole(
   db: Db,
   id: string,
@@ -48,8 +46,9 @@ export async function updateRole(
 }
 
 /**
- * False when there is no such role. Revoked keys let go of it, in the same statement; throws a foreign key violation
- * while a live key or a policy names it.
+ * Returns false if the role does not exist. The same statement detaches revoked keys; it throws a foreign key
+ * violation while a
+ * live key or a policy uses the role.
  */
 export async function deleteRole(db: Db, id: string): Promise<boolean> {
   const rows = await db`
@@ -65,7 +64,7 @@ export async function findRole(db: Db, id: string): Promise<RoleRow | null> {
   return row ?? null;
 }
 
-/** Newest first, after a position. */
+/** Returns roles newest first. */
 export async function listRoleRows(db: Db, page: PageRequest<number>): Promise<RoleRow[]> {
   return db<RoleRow[]>`
     select ${columns(db)} from roles where (${page.from}::bigint is null or position < ${page.from})

@@ -1,26 +1,28 @@
-/** What a place for bytes can do: Postgres, or a bucket. A blob is written once, whole, and never changed. */
+/** Storage for bytes: Postgres or a bucket. A blob is written once, whole, and never changed. */
 
 /**
- * Of a chunk that is written. Measured with 64 KiB to 2 MiB: smaller ones cost round trips, larger ones memory. Chunks that
- * are stored may be as large: it must not become less.
+ * Measured from 64 KiB to 2 MiB: smaller chunks cost round trips, larger ones memory. Must not shrink, because stored
+ * chunks may have
+ * this size.
  */
 export const CHUNK_BYTES = 256 * 1024;
 
 export interface BlobStore {
   /**
-   * Resolves when all of it is stored. `chunks` have CHUNK_BYTES but the last one, and are asked for as they are stored.
-   * `noteUpload` is waited for before anything lies where only the name of an upload tells of it.
+   * Resolves when everything is stored. All `chunks` except the last have CHUNK_BYTES and are pulled as they are
+   * stored. Awaits
+   * `noteUpload` before storing anything that only the upload's name can find again.
    */
   write(
     id: string,
     chunks: AsyncIterable<Buffer>,
     noteUpload: (upload: string) => Promise<void>,
   ): Promise<void>;
-  /** Exactly these bytes; rejects when they are not there. */
+  /** Returns exactly these bytes; rejects if some are missing. */
   read(id: string, offset: number, length: number): Promise<Buffer>;
   stream(id: string, offset: number, length: number): AsyncIterable<Buffer>;
-  /** The same store, used on behalf of a key. Absent where keys do not keep each other waiting. */
+  /** Returns the same store for work on behalf of a key. Absent where keys do not share connections. */
   forKey?(key: string): BlobStore;
-  /** Also parts of blobs that were never finished; blobs that are not there do no harm. */
+  /** Removes blobs and parts of unfinished ones; ignores missing blobs. */
   remove(blobs: readonly { id: string; upload: string | null }[]): Promise<void>;
 }

@@ -1,6 +1,7 @@
 /**
  * Blobs as objects of an S3-compatible bucket. Address, region and credentials are the client library's own settings
- * (AWS_ENDPOINT_URL_S3, AWS_REGION, AWS_ACCESS_KEY_ID, web identity, instance roles …). Loaded only where a bucket is set.
+ * (AWS_ENDPOINT_URL_S3, AWS_REGION, AWS_ACCESS_KEY_ID, web identity, instance roles …). Loaded only if a bucket is
+ * configured.
  */
 
 import type { Readable } from "node:stream";
@@ -23,43 +24,43 @@ import type { ModuleLogger } from "#sdk";
 import { AppError } from "../../errors.ts";
 import type { BlobStore } from "./blobs.ts";
 
-/** A larger blob is uploaded in parts of it: a whole number of chunks, and not less than the 5 MiB that S3 asks for. */
+/** Multipart uploads use parts of this size: a whole number of chunks, and at least the 5 MiB that S3 requires. */
 const PART_BYTES = 8 * 1024 * 1024;
 const MAX_ATTEMPTS = 3;
 const FIRST_RETRY_MS = 100;
 const RETRY_AFTER_SECONDS = 5;
-/** What a reader of a whole content asks for at once: a connection is not held while a client is slow. */
+/** Bytes per request when reading a whole content, so that a slow client holds no connection. */
 const READ_BYTES = 4 * 1024 * 1024;
 
 export interface BucketOptions {
   pathStyle: boolean;
-  /** Of one attempt, the body of its request and of its answer included: 8 MiB at most. */
+  /** Deadline of one attempt, including the bodies of its request (at most 8 MiB) and answer. */
   attemptTimeoutMs: number;
   log: Pick<ModuleLogger, "warn">;
 }
 
 export interface Bucket extends BlobStore {
-  /** Whether it answers, of the bucket and without an error of its own. */
+  /** Whether the bucket answers without an error. */
   isReachable(): Promise<boolean>;
-  /** What is waited for rejects at once, and so does everything from now on. */
+  /** Rejects what is waiting and everything later. */
   close(): void;
 }
 
-/** `place`: `s3://bucket/folder`. */
+/** `place` is `s3://bucket/folder`. */
 export function createBucket(place: string, { pathStyle, attemptTimeoutMs, log }: BucketOptions): Bucket {
   const { hostname: Bucket, pathname } = new URL(place);
   const folder = pathname.replace(/^\/|\/$/g, "");
   const keyOf = (id: string) => (folder === "" ? id : `${folder}/${id}`);
   const closing = new AbortController();
-  // Left to itself the library writes its warnings to the console, between the lines of the log.
+  // By default the library writes warnings to the console, between the lines of the log.
   const quiet = () => {};
   const logger = { trace: quiet, debug: quiet, info: quiet, error: quiet, warn: warnInLog };
   const client = new S3Client({
     forcePathStyle: pathStyle,
-    // An attempt ends with the body of its answer, which the library does not know.
+    // An attempt ends with the body of its answer, which the library's own retries do not cover.
     maxAttempts: 1,
     logger,
-    // Newer checksums are unknown to many of the compatible stores.
+    // Many compatible stores do not support the newer checksums.
     requestChecksumCalculation: "WHEN_REQUIRED",
     responseChecksumValidation: "WHEN_REQUIRED",
     requestHandler: { logger },
@@ -69,7 +70,10 @@ export function createBucket(place: string, { pathStyle, attemptTimeoutMs, log }
     log.warn({ said: said.map(String).join(" ") }, "the client of the object store warns");
   }
 
-  /** Once. Ends at its deadline or with the store, whatever the library waits for: credentials, a connection, a body. */
+  /**
+   * Makes one attempt. Ends at its deadline or with the store, whatever the library waits for: credentials, a
+   * connection, a body.
+   */
   function attemptOnce<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const signal = AbortSignal.any([closing.signal, AbortSignal.timeout(attemptTimeoutMs)]);
     return orAborted(work(signal), signal);
@@ -101,7 +105,7 @@ export function createBucket(place: string, { pathStyle, attemptTimeoutMs, log }
     });
   }
 
-  /** What the store says when there is nothing of this name is as good as its removal. */
+  /** A missing object counts as removed. */
   async function giveUp({ id, upload }: { id: string; upload: string | null }): Promise<void> {
     const Key = keyOf(id);
     await send(new DeleteObjectCommand({ Bucket, Key }));
@@ -116,7 +120,7 @@ export function createBucket(place: string, { pathStyle, attemptTimeoutMs, log }
       const Key = keyOf(id);
       const parts: CompletedPart[] = [];
       let UploadId: string | undefined;
-      // One is on its way while the next one comes.
+      // One part uploads while the next one arrives.
       let before = Promise.resolve();
       const putPart = async (PartNumber: number, Body: Buffer) => {
         const { ETag } = await send(new UploadPartCommand({ Bucket, Key, UploadId, PartNumber, Body }));
@@ -158,7 +162,7 @@ export function createBucket(place: string, { pathStyle, attemptTimeoutMs, log }
         await attemptOnce((abortSignal) => client.send(new HeadBucketCommand({ Bucket }), { abortSignal }));
         return true;
       } catch (error) {
-        // Who may read and write objects need not be allowed to ask for their bucket.
+        // Credentials may allow objects but not questions about their bucket.
         return statusOf(error) === FORBIDDEN;
       }
     },
@@ -170,14 +174,14 @@ export function createBucket(place: string, { pathStyle, attemptTimeoutMs, log }
 }
 
 const FORBIDDEN = 403;
-/** Of those that blame the request: to try again later. */
+/** Client errors that are worth a retry. */
 const NOT_NOW = [408, 429];
 
 function statusOf(error: unknown): number | undefined {
   return (error as { $metadata?: { httpStatusCode?: number } } | null)?.$metadata?.httpStatusCode;
 }
 
-/** Another attempt would be answered the same. */
+/** Another attempt would fail the same way. */
 function isRefusal(error: unknown): boolean {
   const status = statusOf(error) ?? 0;
   return status >= 400 && status < 500 && !NOT_NOW.includes(status);
@@ -191,7 +195,7 @@ function unavailable(cause: unknown): AppError {
   );
 }
 
-/** At least one, the last one marked. The bytes of one are used again for the next but one. */
+/** Yields at least one part and marks the last. Buffers are reused for every second part. */
 async function* inParts(chunks: AsyncIterable<Buffer>): AsyncGenerator<{ bytes: Buffer; isLast: boolean }> {
   const memory: Buffer[] = [];
   let count = 0;

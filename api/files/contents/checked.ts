@@ -1,12 +1,13 @@
-/** Reading a content, compared with its digest: a store that hands back other bytes is an error, and never a content. */
+/** Reads contents and compares them with their digest, so that a store returning other bytes causes an error. */
 import { createHash } from "node:crypto";
 import { AppError } from "../../errors.ts";
 import type { Digest } from "../model.ts";
 import { type BlobStore, CHUNK_BYTES } from "./blobs.ts";
 
 /**
- * A content that is there. Reading rejects when its bytes are not, or are others than were stored: what is read from its
- * beginning to its end, at once or piece by piece, is compared with its digest before the last of it is handed over.
+ * A stored content. Reading rejects if bytes are missing or differ: a content read from start to end, at once or in
+ * pieces, is
+ * compared with its digest before its last bytes are handed over.
  */
 export interface OpenContent {
   size: number;
@@ -15,9 +16,9 @@ export interface OpenContent {
 }
 
 /**
- * The last bytes are handed over only where all of them have the digest. A part of a content of more than a chunk is compared when
- * it is the last one of parts that were read one after the other: to read all of a large content for each of its parts would
- * cost more than it holds.
+ * Hands over the last bytes only if all bytes match the digest. A range of a multi-chunk content is verified only
+ * when it completes
+ * a sequential read: reading all of a large content for each of its ranges would cost too much.
  */
 export function openChecked(
   { read, stream }: Pick<BlobStore, "read" | "stream">,
@@ -55,7 +56,7 @@ export function openChecked(
   };
 }
 
-/** Throws AppError `storage_unavailable` with the last bytes of what has another digest. */
+/** Throws AppError `storage_unavailable` with the last bytes if the digest differs. */
 function createCheck(digest: Digest, size: number) {
   const hash = createHash("sha256");
   let takenBytes = 0;

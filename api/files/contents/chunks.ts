@@ -4,9 +4,12 @@ import type { Db } from "#api/db/pool.ts";
 import { PROJECT } from "../model.ts";
 import { type BlobStore, CHUNK_BYTES } from "./blobs.ts";
 
-/** What a reader holds of a content at once. */
+/** Bytes that a reader holds at once. */
 const READ_BYTES = 2 * CHUNK_BYTES;
-/** Of all uploads and downloads together: connections are kept for everything else. The last is kept for keys that use none. */
+/**
+ * Statements of all uploads and downloads, so that connections remain for everything else. The last is for keys that
+ * use none.
+ */
 const MAX_STATEMENTS = 4;
 
 export function createChunkStore(db: Db): BlobStore {
@@ -20,7 +23,7 @@ function storeFor(db: Db, statements: SharedGate, key: string): BlobStore {
     forKey: (other) => storeFor(db, statements, other),
     async write(id, chunks) {
       let endsAt = 0;
-      // One is stored while the next one comes.
+      // One chunk is stored while the next one arrives.
       let before = Promise.resolve();
       try {
         for await (const chunk of chunks) {
@@ -51,14 +54,15 @@ function storeFor(db: Db, statements: SharedGate, key: string): BlobStore {
         yield bytes;
       }
     },
-    // They go with their blobs.
+    // Chunks are deleted with their blobs.
     remove: async () => {},
   };
 }
 
 /**
- * Without a wait for the disk: the row that makes the blob a content is written after it, to the same log, and is waited for.
- * No chunk is larger than CHUNK_BYTES.
+ * Commits without waiting for the disk: the row that makes the blob a content comes later in the same log, and that
+ * one waits. No
+ * chunk is larger than CHUNK_BYTES.
  */
 async function insertChunk(db: Db, blob: string, endsAt: number, bytes: Buffer): Promise<void> {
   await db`
@@ -67,7 +71,7 @@ async function insertChunk(db: Db, blob: string, endsAt: number, bytes: Buffer):
     select ${PROJECT}, ${blob}::uuid, ${endsAt}::bigint, ${bytes}::bytea from quick`;
 }
 
-/** Throws when a part of it is not there. */
+/** Throws if a part is missing. */
 async function readChunks(db: Db, blob: string, offset: number, length: number): Promise<Buffer> {
   const end = offset + length;
   const rows = await db<{ bytes: Buffer }[]>`

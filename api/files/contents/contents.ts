@@ -1,6 +1,7 @@
 /**
- * Contents: bytes known by their digest, each stored once. What is put is streamed to where bytes lie and becomes a content
- * when it is complete, by one statement; what is broken off is given up, and removed at once or by a sweep.
+ * Contents: bytes identified by their digest, each stored once. `put` streams bytes to their storage, and one
+ * statement makes them
+ * a content when complete; abandoned bytes are removed at once or by a sweep.
  */
 import { createHash } from "node:crypto";
 import type { Pool } from "#api/db/pool.ts";
@@ -25,7 +26,7 @@ import {
 } from "./store-rows.ts";
 
 export const IN_POSTGRES = "postgres";
-/** What is being written says so this often; see ABANDONED_MS of sweep.ts. */
+/** How often a write marks its blob as in progress; see ABANDONED_MS in sweep.ts. */
 const TOUCH_MS = 30_000;
 const MEASURED_MS = 60_000;
 
@@ -34,17 +35,17 @@ export interface StoredContent {
   size: number;
 }
 
-/** `key`: whose share of the store's connections is used. */
+/** `key` names the key whose share of connections is used. */
 export interface ContentStore {
-  /** Takes the bytes as fast as they are stored, and holds little of them at once. Rejects as `bytes` do. */
+  /** Reads the bytes as fast as they are stored, holding little in memory. Rejects as `bytes` do. */
   put(bytes: AsyncIterable<Uint8Array>, key?: string): Promise<StoredContent>;
-  /** Null: there is none with this digest. */
+  /** Returns null if no content has this digest. */
   open(digest: Digest, key?: string): Promise<OpenContent | null>;
-  /** What is stored, by all servers on the database, as of the last minute. */
+  /** Returns what all replicas store, at most a minute old. */
   measure(): Promise<StoredBytes>;
-  /** Whether the object store answers; null: there is none. However many ask, it is asked once at a time. */
+  /** Whether the object store answers; null without one. Concurrent callers share one request. */
   isReachable(): Promise<boolean | null>;
-  /** Where blobs of this place lie. Throws for a bucket, where none is configured. */
+  /** Returns the store for this place. Throws for a bucket if none is configured. */
   placeOf(place: string): BlobStore;
 }
 
@@ -53,12 +54,12 @@ export interface StoredBytes {
   bytes: number;
 }
 
-/** A bucket can be asked whether it answers. */
+/** Only a bucket can be asked whether it answers. */
 type Place = BlobStore & Partial<Pick<Bucket, "isReachable">>;
 
 export interface ContentsOptions {
   db: Pool;
-  /** Null: bytes are kept in Postgres. */
+  /** Null keeps bytes in Postgres. */
   bucket: { place: string; open(place: string): Place } | null;
   log: Pick<ModuleLogger, "warn">;
 }
@@ -107,7 +108,7 @@ export function createContents({ db, bucket, log }: ContentsOptions): ContentSto
       if (blob === null) throw new Error("an upload took too long and was given up meanwhile");
       isContent = blob === id;
     } catch (error) {
-      // It would not answer to a removal either, and whoever waits is told soon: what is there is for the next sweep.
+      // A removal would fail too, and the caller waits: the next sweep cleans up.
       isAway = error instanceof AppError && error.code === "storage_unavailable";
       throw error;
     } finally {
@@ -130,7 +131,7 @@ export function createContents({ db, bucket, log }: ContentsOptions): ContentSto
       try {
         const first = await measured.next();
         const second = first.done ? first : await measured.next();
-        // What is there already need not be stored to find that out.
+        // Hashing alone tells whether the content is already stored.
         const whole = () => ({ digest: hash.copy().digest("hex"), size });
         if (second.done && (await touchContent(db, whole().digest))) return whole();
         await store(joined([first, second], measured), whole, key);
@@ -200,7 +201,7 @@ async function* inChunks(
   yield last;
 }
 
-/** Those that were taken already, and the rest. */
+/** Yields the bytes already read, then the rest. */
 async function* joined(
   taken: IteratorResult<Buffer, undefined>[],
   rest: AsyncIterator<Buffer, undefined>,

@@ -1,37 +1,35 @@
-/** The statements of contents and of the blobs that hold their bytes. */
 import type { Db } from "#api/db/pool.ts";
 import { type Digest, PROJECT } from "../model.ts";
 
-/** Where the bytes of a content lie. */
+/** Location of a content's bytes. */
 export interface BlobPlace {
   id: string;
   /** `postgres`, or the folder of a bucket. */
   place: string;
 }
 
-/** One that is given up. */
 export interface DoomedBlob extends BlobPlace {
   upload: string | null;
 }
 
-/** A blob that is about to be written. Returns its id. */
+/** Inserts a blob before it is written and returns its id. */
 export async function insertBlob(db: Db, place: string): Promise<string> {
   const [row] = await db<{ id: string }[]>`
     insert into blobs (project, place) values (${PROJECT}, ${place}) returning id`;
   return (row as { id: string }).id;
 }
 
-/** Before a part of it is stored. */
+/** Records the upload before any part of it is stored. */
 export async function noteUpload(db: Db, id: string, upload: string): Promise<void> {
   await db`update blobs set upload = ${upload} where project = ${PROJECT} and id = ${id}::uuid`;
 }
 
-/** It is still being written. */
+/** Marks the blob as still being written. */
 export async function touchBlob(db: Db, id: string): Promise<void> {
   await db`update blobs set touched_at = now() where project = ${PROJECT} and id = ${id}::uuid and not doomed`;
 }
 
-/** Whether the content is there; it stays for a while even if nothing refers to it. */
+/** Returns whether the content exists, and keeps it for a while even if nothing refers to it. */
 export async function touchContent(db: Db, digest: Digest): Promise<boolean> {
   const { count } = await db`
     update contents set used_at = now() where project = ${PROJECT} and digest = ${digest}`;
@@ -39,14 +37,15 @@ export async function touchContent(db: Db, digest: Digest): Promise<boolean> {
 }
 
 /**
- * Makes a blob that is complete the content of this digest. Returns the blob that is its content now, another one where it
- * had one; null: a sweep has given this blob up.
+ * Makes a complete blob the content of this digest. Returns the blob of the content, which is another one if the
+ * content already
+ * existed; null if a sweep has given this blob up.
  */
 export async function insertContent(
   db: Db,
   content: { digest: Digest; size: number; blob: string },
 ): Promise<string | null> {
-  // The blob's row changes, so that a sweep that waits for it looks at it anew.
+  // Changes the blob's row, so that a sweep waiting for its lock sees the change.
   const [row] = await db<{ blob: string }[]>`
     with complete as (
       update blobs set touched_at = now()
@@ -65,7 +64,7 @@ export async function findContent(db: Db, digest: Digest): Promise<(BlobPlace & 
   return row ?? null;
 }
 
-/** Contents that nothing refers to, and that nothing was made to refer to for a while. They are locked. */
+/** Locks and returns contents that nothing has referred to for a while. */
 export async function lockUnusedContents(db: Db, unusedMs: number, maxRows: number): Promise<Digest[]> {
   const rows = await db<{ digest: Digest }[]>`
     select digest from contents c
@@ -74,7 +73,7 @@ export async function lockUnusedContents(db: Db, unusedMs: number, maxRows: numb
   return rows.map(({ digest }) => digest);
 }
 
-/** Of those that are locked: what was made to refer to one before it was locked is seen by this statement only. */
+/** Deletes locked contents. Only this statement sees references made before the lock was taken. */
 export async function deleteUnusedContents(
   db: Db,
   digests: readonly Digest[],
@@ -98,8 +97,8 @@ function isUnused(db: Db) {
 }
 
 /**
- * Blobs that no content has and that are not being written; those that were given up before as well, the one longest ago first.
- * They are locked.
+ * Locks and returns blobs that belong to no content and are not being written, including those given up earlier,
+ * oldest first.
  */
 export async function lockUnusedBlobs(db: Db, untouchedMs: number, maxRows: number): Promise<string[]> {
   const rows = await db<{ id: string }[]>`
@@ -115,8 +114,9 @@ export async function lockBlob(db: Db, id: string): Promise<void> {
 }
 
 /**
- * Gives up blobs, of those that are locked: what was made a content before it was locked is seen by this statement only. Each
- * counts as tried now: what cannot be removed keeps no others from it.
+ * Gives up locked blobs. Only this statement sees blobs that became contents before the lock was taken. Each counts
+ * as tried now,
+ * so that a blob that cannot be removed does not delay others.
  */
 export async function doomBlobs(db: Db, ids: readonly string[]): Promise<DoomedBlob[]> {
   return db<DoomedBlob[]>`
@@ -129,13 +129,13 @@ function isNoContent(db: Db) {
   return db`not exists (select from contents c where c.project = b.project and c.blob = b.id)`;
 }
 
-/** With their chunks, where they have any. */
+/** Deletes blobs with their chunks. */
 export async function deleteBlobs(db: Db, ids: readonly string[]): Promise<void> {
   await db`
     delete from blobs where project = ${PROJECT} and doomed and id::text = any(${[...ids]}::text[])`;
 }
 
-/** Bytes of all contents, for the metrics. */
+/** Returns the bytes of all contents, for the metrics. */
 export async function sumContents(db: Db): Promise<{ contents: number; bytes: number }> {
   const [row] = await db<{ contents: number; bytes: number }[]>`
     select count(*) as contents, coalesce(sum(size), 0)::bigint as bytes from contents`;
