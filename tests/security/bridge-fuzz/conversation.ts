@@ -7,7 +7,15 @@ import type { ChannelLimits } from "#runner/wire/channel.ts";
 import { DEFAULT_SESSION_LIMITS, PROTOCOL_LIMITS, type SessionLimits } from "#runner/wire/protocol.ts";
 import { hostileName } from "../name-fuzz/names.ts";
 import { clip, FRAME_HEADER_BYTES, frame, type Step, toStep } from "./frame.ts";
-import { createAttachment, createFileCall, createMessage, type MessageKind, READY } from "./messages.ts";
+import {
+  createAttachment,
+  createBodyRead,
+  createFileCall,
+  createMessage,
+  createToolCall,
+  type MessageKind,
+  READY,
+} from "./messages.ts";
 import { lieAboutLength, mutateBytes, mutateDocument, mutateText } from "./mutations.ts";
 import { createPoison } from "./poison.ts";
 import { createPrng, type Prng } from "./prng.ts";
@@ -41,7 +49,7 @@ export interface Conversation {
   leaving: "end" | "destroy" | "error" | "silence";
   /** The host gives up (a time-out, a kill) after so many chunks. */
   abortAfterChunks: number | null;
-  handlers: "echo" | "mixed" | "never" | "workspace";
+  handlers: "echo" | "mixed" | "never" | "workspace" | "bodies";
   expected: Expectation | null;
 }
 
@@ -54,6 +62,7 @@ const KINDS = {
   flood: 2,
   mute: 4,
   files: 12,
+  bodies: 8,
 } as const;
 export type ConversationKind = keyof typeof KINDS;
 
@@ -117,7 +126,7 @@ export function createConversation(seed: number): Conversation {
     leaving: prng.weighted({ end: 4, destroy: 2, error: 1, silence: 1 }),
     abortAfterChunks: !CERTAIN.has(kind) && prng.chance(0.08) ? prng.int(6) : null,
     // A workspace ends the run that fills it.
-    handlers: prng.weighted({ echo: 3, mixed: 3, never: 1, workspace: CERTAIN.has(kind) ? 0 : 2 }),
+    handlers: prng.weighted({ echo: 3, mixed: 3, never: 1, workspace: CERTAIN.has(kind) ? 0 : 2, bodies: 1 }),
     expected: null,
   };
   FILL[kind](prng, conversation);
@@ -214,6 +223,24 @@ const FILL: Record<ConversationKind, (prng: Prng, conversation: Conversation) =>
         names.filter(({ length }) => length > 0),
       );
       say(conversation, call, createAttachment(prng, render(call)));
+    }
+    if (prng.chance(0.5)) say(conversation, createMessage(prng, "end", 0));
+  },
+  bodies(prng, conversation) {
+    conversation.handlers = "bodies";
+    if (prng.chance(0.8)) conversation.session = { ...conversation.session, maxConcurrentCalls: 1_000 };
+    const opened: number[] = [];
+    let id = 0;
+    for (let count = prng.pick([5, 40, 150]); count > 0; count--) {
+      const kind = prng.weighted({ invoke: 3, readBody: 6, cancel: 1 });
+      const known = prng.chance(0.9) ? (opened.at(-1 - prng.int(4)) ?? 1) : id + 1;
+      if (kind === "cancel") {
+        say(conversation, createMessage(prng, "cancel", known));
+        continue;
+      }
+      id += prng.between(1, 3);
+      if (kind === "invoke") opened.push(id);
+      say(conversation, kind === "invoke" ? createToolCall(id) : createBodyRead(id, known));
     }
     if (prng.chance(0.5)) say(conversation, createMessage(prng, "end", 0));
   },

@@ -8,7 +8,8 @@ import type { CallHandlers } from "#runner/host/calls.ts";
 import type { SessionEvents } from "#runner/host/session.ts";
 import type { CallMethod } from "#runner/wire/protocol.ts";
 import { FILE_METHODS } from "#runner/wire/protocol.ts";
-import type { SaveTurn } from "#sdk";
+import type { OpenStream, SaveTurn } from "#sdk";
+import { createHostileBodies, type HostileBodies } from "./bodies.ts";
 import type { ExpectedEvent } from "./conversation.ts";
 import { findFaultInAttachment, findFaultInCall, findFaultInOutput } from "./legitimate.ts";
 import { CALL_METHODS } from "./messages.ts";
@@ -21,6 +22,7 @@ export interface Host {
   /** Everything that was handed out, in order. Only kept when asked for: a flood would fill the memory. */
   readonly heard: ExpectedEvent[];
   readonly handled: number;
+  readonly bodies: HostileBodies;
   /** From here on nothing may be called any more. Answers every call still open, and judges the files that are left. */
   finish(): Promise<void>;
   readonly faults: string[];
@@ -39,7 +41,7 @@ export interface HostLimits {
 
 export function createHost(
   prng: Prng,
-  handlers: "echo" | "mixed" | "never" | "workspace",
+  handlers: "echo" | "mixed" | "never" | "workspace" | "bodies",
   limits: HostLimits,
   keepsHeard: boolean,
 ): Host {
@@ -47,6 +49,7 @@ export function createHost(
   const faults: string[] = [];
   const open = new Set<() => void>();
   const left = { stdout: limits.maxStdoutBytes + 1, stderr: limits.maxStderrBytes + 1 };
+  const bodies = createHostileBodies(prng, report);
   const workspace = handlers === "workspace" ? createHostileWorkspace(prng, report) : null;
   let handled = 0;
   /** Against `maxCalls`: calls about files are counted by themselves. */
@@ -63,11 +66,13 @@ export function createHost(
     signal: AbortSignal,
     attachment: Buffer | null,
     turn: SaveTurn,
+    openStream: OpenStream,
   ): Promise<unknown> {
     handled++;
     if (!FILE_METHODS.has(method)) counted++;
     if (isOver) report(`after the end: ${method} was called`);
-    if (signal.aborted) report(`${method} was called with a signal that had aborted`);
+    if (signal.aborted && signal.reason?.message !== "The script has canceled the call.")
+      report(`${method} was called with a signal that had aborted`);
     if (counted > limits.maxCalls) report(`call ${counted} of ${limits.maxCalls} was made`);
     if (open.size >= limits.maxConcurrentCalls + CALL_SLACK) report(`${open.size + 1} calls at once`);
     report(findFaultInCall(method, params) ?? findFaultInAttachment(method, params, attachment));
@@ -77,7 +82,8 @@ export function createHost(
     const real = workspace?.answer[method as keyof typeof workspace.answer] as
       | CallHandlers[keyof CallHandlers]
       | undefined;
-    if (real !== undefined) return real(params as never, signal, handled, attachment, turn, () => null);
+    if (real !== undefined) return real(params as never, signal, handled, attachment, turn, openStream);
+    if (handlers === "bodies" && method === "invoke") return bodies.answer(params, signal, openStream);
     if (handlers === "mixed" && method === "readFile" && prng.chance(0.5)) {
       return Promise.resolve(Buffer.alloc(prng.pick([0, 1, 70_000, 262_144]), "{"));
     }
@@ -86,7 +92,7 @@ export function createHost(
 
   function answer(params: unknown, signal: AbortSignal): Promise<unknown> {
     if (handlers === "never") return hang();
-    if (handlers === "echo" || handlers === "workspace") return Promise.resolve(params);
+    if (handlers === "echo" || handlers === "workspace" || handlers === "bodies") return Promise.resolve(params);
     switch (prng.int(13)) {
       case 0:
         throw new Error("thrown at once");
@@ -157,8 +163,14 @@ export function createHost(
   const calls = Object.fromEntries(
     CALL_METHODS.map((method) => [
       method,
-      (params: unknown, signal: AbortSignal, _seq: number, attachment: Buffer | null, turn: SaveTurn) =>
-        handle(method, params, signal, attachment, turn),
+      (
+        params: unknown,
+        signal: AbortSignal,
+        _seq: number,
+        attachment: Buffer | null,
+        turn: SaveTurn,
+        openStream: OpenStream,
+      ) => handle(method, params, signal, attachment, turn, openStream),
     ]),
   ) as unknown as CallHandlers;
 
@@ -178,11 +190,13 @@ export function createHost(
     },
     heard,
     faults,
+    bodies,
     get handled() {
       return handled;
     },
     async finish() {
       isOver = true;
+      bodies.finish();
       for (const settle of open) settle();
       await workspace?.finish();
     },

@@ -80,8 +80,22 @@ export function createFileCall(prng: Prng, id: number, names: readonly string[])
     removeFile: () => ({ name }),
     invoke: () => ({ serviceId: json("test"), toolId: json("echo"), parameters: object({}), saveAs: name }),
   }[method]();
-  return object({ ...VERSION, id: json(id), method: json(method), params: object(params) });
+  return call(id, method, object(params));
 }
+
+const call = (id: number, method: CallMethod, params: Json): Json =>
+  object({ ...VERSION, id: json(id), method: json(method), params });
+
+export const createToolCall = (id: number): Json =>
+  call(
+    id,
+    "invoke",
+    object({ serviceId: json("test"), toolId: json("echo"), parameters: object({}) }),
+  );
+
+export const createBodyRead = (id: number, of: number): Json =>
+  call(id, "readBody", object({ call: json(of) }));
+
 export const CALL_METHODS = Object.keys(CALL_PARAMS) as CallMethod[];
 
 export const VERSION: Record<string, Json> = { jsonrpc: raw('"2.0"') };
@@ -98,7 +112,7 @@ export function createMessage(prng: Prng, kind: MessageKind, id: number): Json {
       return notification(kind, object({ value: randomObject(prng) }));
     case "call": {
       const method = prng.chance(0.6) ? "invoke" : prng.pick(CALL_METHODS);
-      return object({ ...VERSION, id: json(id), method: json(method), params: CALL_PARAMS[method](prng) });
+      return call(id, method, CALL_PARAMS[method](prng));
     }
     case "cancel":
       return notification("cancel", object({ id: json(id) }));

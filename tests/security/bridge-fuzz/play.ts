@@ -64,6 +64,7 @@ export async function play(conversation: Conversation): Promise<Played> {
   const host = createHost(createPrng(~conversation.seed), conversation.handlers, limits, expected !== null);
   const stop = new AbortController();
   let frames = 0;
+  let bodyReads = 0;
 
   function checkBuffers(): void {
     const maxBuffered = bounds.maxFrameBytes + bounds.maxAttachmentBytes + 8 + MAX_CHUNKS_HELD * PIPE_BYTES;
@@ -75,8 +76,9 @@ export async function play(conversation: Conversation): Promise<Played> {
     if (channel.queuedBytes > maxQueued) faults.push(`${channel.queuedBytes} bytes queued`);
   }
 
-  const counted = countFrames(channel, () => {
+  const counted = countFrames(channel, (value) => {
     frames++;
+    if ((value as { method?: unknown } | null)?.method === "readBody") bodyReads++;
     checkBuffers();
   });
   if (conversation.greeting) await takeGreeting(channel);
@@ -121,7 +123,7 @@ export async function play(conversation: Conversation): Promise<Played> {
   await finished;
   if (ends !== 1 && faults.length === 0) faults.push(`${ends} ends`);
   if (received.messages.length > queuedAtEnd + 1) faults.push("replies were sent after the end");
-  if (end !== null) faults.push(...judgeEnd(end, conversation), ...judgeReplies(received, host));
+  if (end !== null) faults.push(...judgeEnd(end, conversation), ...judgeReplies(received, host, bodyReads));
   if (expected !== null && end !== null) faults.push(...compare(conversation, expected, end, host));
   return {
     frames: frames + (isParseFailure(end) ? 1 : 0),
@@ -146,11 +148,11 @@ function takeGreeting(channel: Channel): Promise<void> {
 }
 
 /** The same channel, telling of each frame before its listener does. */
-function countFrames(channel: Channel, onFrame: () => void): Channel {
+function countFrames(channel: Channel, onFrame: (value: unknown) => void): Channel {
   const attach: Channel["attach"] = (listener) =>
     channel.attach({
       message(frame) {
-        onFrame();
+        onFrame(frame.value);
         listener.message(frame);
       },
       closed: (close) => listener.closed(close),
@@ -186,21 +188,29 @@ function judgeEnd(end: SessionEnd, conversation: Conversation): string[] {
   return [];
 }
 
-/** Every message the child got is well-formed, `start` came first and no id was answered twice. */
-function judgeReplies({ messages }: Received, host: Host): string[] {
+/**
+ * Every message the child got is well-formed, `start` came first, no id was answered twice, and no body was asked for more than the child
+ * read and the host may hold. No handler is asked for a piece of a body.
+ */
+function judgeReplies({ messages }: Received, host: Host, bodyReads: number): string[] {
   const answered = new Set<unknown>();
-  /** Reads of bodies that no call has opened: no handler is asked. */
-  let lost = 0;
+  let readBytes = 0;
   for (const [index, text] of messages.entries()) {
-    const message = JSON.parse(text) as { id?: unknown; method?: unknown };
+    const message = JSON.parse(text) as { id?: unknown; method?: unknown; result?: { base64?: unknown } };
     if (index === 0 ? message.method !== "start" : typeof message.id !== "number")
       return [`the host sent ${text.slice(0, 100)}`];
     if (index > 0 && answered.has(message.id)) return [`call ${message.id} was answered twice`];
     answered.add(message.id);
-    if (text.includes('"code":"body_lost"')) lost += 1;
-    if (/secret|\.ts:\d/.test(text)) return ["a reply tells more than it may"];
+    const piece = message.result?.base64;
+    if (typeof piece === "string") readBytes += Buffer.byteLength(piece, "base64");
+    else if (/secret|\.ts:\d/.test(text)) return ["a reply tells more than it may"];
   }
-  return answered.size - lost > host.handled + 1 ? ["more answers than calls"] : [];
+  if (answered.size > host.handled + bodyReads + 1) return ["more answers than calls"];
+  const { pulledBytes } = host.bodies;
+  const maxBytes = host.bodies.maxPulledBytes(readBytes, Math.max(0, bodyReads - answered.size + 1));
+  return pulledBytes > maxBytes
+    ? [`${pulledBytes} bytes of bodies were asked for, ${maxBytes} at most are read or held`]
+    : [];
 }
 
 /** For a conversation whose outcome is certain. */
