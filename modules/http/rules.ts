@@ -10,8 +10,6 @@ const MAX_RULES = 100;
 export const METHODS = ["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"] as const;
 /** They change nothing on a server that keeps to the standard. */
 const SAFE_METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
-/** Larger bodies go by files of the workspace. */
-export const MAX_INLINE_BYTES = MIB;
 
 const headerName = z.string().regex(HEADER_NAME, "expected the name of a header").max(100);
 

@@ -1,18 +1,16 @@
 /** Sends one request and reads its answer: redirects as the rule has it, within the bounds of size; nothing is sent twice. */
 import { ReadableStream } from "node:stream/web";
-import { setTimeout as sleep } from "node:timers/promises";
-import { limitWaits, readFor, type Timer } from "#modules/shared/limits.ts";
+import { beginBody, type IncomingBody, MAX_INLINE_BYTES } from "#kernel/incoming-body.ts";
+import { limitWaits, type Timer } from "#modules/shared/limits.ts";
 import type { InvokeInput, OpenStream } from "#sdk";
 import { describeTransportFailure, HttpError } from "./failures.ts";
 import { listShownHeaders } from "./headers.ts";
 import { addressOf, type Body, type Credential, type Request, readTarget } from "./request.ts";
-import { MAX_INLINE_BYTES, type Rule } from "./rules.ts";
+import type { Rule } from "./rules.ts";
 
 const MAX_REDIRECTS = 5;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 const WITHOUT_BODY: ReadonlySet<number> = new Set([101, 204, 205, 304]);
-/** A body of unknown length that has not ended by then, after the headers, is streamed. */
-const STREAM_AFTER_MS = 250;
 /** Codings that fetch undoes. It undoes none of a list with another among them. */
 const DECODED: ReadonlySet<string> = new Set(["gzip", "x-gzip", "deflate", "br", "zstd"]);
 
@@ -146,51 +144,35 @@ async function readBody(
   }
   await requireDecoded(response, what);
   const { rule, save, warn, maxStreamMs, openStream } = sending;
-  const isEventStream = /^text\/event-stream\b/i.test(response.headers.get("content-type") ?? "");
-  let stream = isEventStream ? openStream?.() : null;
-  if (isEventStream && !stream) {
-    const maxBytes = Math.min(rule.maxResponseBytes, MAX_INLINE_BYTES);
-    const { bytes, isWhole } = await readFor(response, maxStreamMs, maxBytes);
-    const message = `${what} answered with an event stream that went on: the body is what came within ${maxStreamMs} ms, at most ${maxBytes} bytes.`;
-    if (!isWhole) warn?.({ code: "answer_odd", message });
-    return encode(bytes);
-  }
-  const pieces = limitBytes(response, rule, what)[Symbol.asyncIterator]();
-  /** It may fail before anyone waits for it. */
-  const begin = () => {
-    const next = pieces.next();
-    next.catch(() => {});
-    return next;
-  };
-  const taken: Uint8Array[] = [];
-  let bytes = 0;
-  let late =
-    openStream && !response.headers.has("content-length")
-      ? sleep(STREAM_AFTER_MS, null, { ref: false })
-      : null;
+  const { maxResponseBytes } = rule;
+  const maxInline = Math.min(maxResponseBytes, MAX_INLINE_BYTES);
+  const begun = await beginBody(response, openStream, maxResponseBytes);
+  const { body, stream } = begun;
   try {
-    for (;;) {
-      const next = begin();
-      let came = stream ? null : await Promise.race(late === null ? [next] : [next, late]);
-      if (came === null) stream ??= openStream?.();
-      if (came === null && stream) {
-        sending.onStreaming(response.status);
-        return await pass(joined(taken, pieces, next), { ...head, body: { stream: true } }, stream, sending);
-      }
-      late = came === null ? null : late;
-      came ??= await next;
-      const { done, value } = came;
-      if (done) return encode(Buffer.concat(taken, bytes));
-      taken.push(value);
-      bytes += value.byteLength;
-      if (save === undefined || bytes <= MAX_INLINE_BYTES) continue;
-      const type = response.headers.get("content-type") ?? "application/octet-stream";
-      const { file, size } = await save(type, joined(taken, pieces, begin()));
-      return { file, size };
+    if (stream !== null) {
+      sending.onStreaming(response.status);
+      return await pass(
+        limitBytes(body, response, rule, what),
+        { ...head, body: { stream: true } },
+        stream,
+        sending,
+      );
     }
+    let isWhole = begun.isWhole;
+    if (begun.isEventStream) {
+      isWhole ||= await body.take(maxInline, maxStreamMs);
+      const message = `${what} answered with an event stream that went on: the body is what came within ${maxStreamMs} ms, at most ${maxInline} bytes.`;
+      if (!isWhole) warn?.({ code: "answer_odd", message });
+      return encode(body.bytes().subarray(0, maxInline));
+    }
+    isWhole ||= await body.take(save === undefined ? maxResponseBytes : maxInline, null);
+    if (isWhole) return encode(body.bytes());
+    if (save === undefined || body.size > maxResponseBytes) throw tooLarge(response, rule, what);
+    const type = response.headers.get("content-type") ?? "application/octet-stream";
+    const { file, size } = await save(type, limitBytes(body, response, rule, what));
+    return { file, size };
   } finally {
-    // Ends the connection where the body was not read to its end.
-    void pieces.return?.(undefined)?.catch(() => {});
+    body.close();
   }
 }
 
@@ -226,35 +208,27 @@ async function requireDecoded(response: Response, what: string): Promise<void> {
   );
 }
 
-/** Counted after decompression while they come in. */
+/** Counts after decompression, while the body comes in. */
 async function* limitBytes(
+  body: IncomingBody,
   response: Response,
   rule: Rule,
   what: string,
-): AsyncGenerator<Uint8Array, undefined> {
-  const { maxResponseBytes, name } = rule;
+): AsyncGenerator<Uint8Array> {
   let bytes = 0;
-  for await (const chunk of response.body ?? []) {
-    bytes += chunk.byteLength;
-    if (bytes > maxResponseBytes) {
-      throw new HttpError(
-        "answer_too_large",
-        `${what} answered more than ${maxResponseBytes} bytes, which is what the rule ${name} allows (maxResponseBytes).`,
-        { status: response.status },
-      );
-    }
-    yield chunk;
+  for await (const piece of body.stream()) {
+    bytes += piece.byteLength;
+    if (bytes > rule.maxResponseBytes) throw tooLarge(response, rule, what);
+    yield piece;
   }
-  return undefined;
 }
 
-async function* joined(
-  taken: Uint8Array[],
-  rest: AsyncIterator<Uint8Array, undefined>,
-  begun: ReturnType<typeof rest.next>,
-): AsyncGenerator<Uint8Array> {
-  yield* taken.splice(0);
-  for (let next = await begun; !next.done; next = await rest.next()) yield next.value;
+function tooLarge({ status }: Response, { name, maxResponseBytes }: Rule, what: string): HttpError {
+  return new HttpError(
+    "answer_too_large",
+    `${what} answered more than ${maxResponseBytes} bytes, which is what the rule ${name} allows (maxResponseBytes).`,
+    { status },
+  );
 }
 
 /** Text where that gives the same bytes again: secrets in it are found. */

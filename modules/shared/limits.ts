@@ -1,4 +1,5 @@
 /** Bounds of one call: its time, the caller's abort signal, the size of an answer. */
+import { openBody } from "#kernel/incoming-body.ts";
 
 export interface CallLimits {
   timeoutMs: number;
@@ -83,22 +84,12 @@ export async function readFor(
   maxMs: number,
   maxBytes: number,
 ): Promise<{ bytes: Buffer<ArrayBuffer>; isWhole: boolean }> {
-  const chunks: Uint8Array[] = [];
-  let left = maxBytes;
-  const reader = (response.body ?? new Blob().stream()).getReader();
-  const { promise: late, resolve } = Promise.withResolvers<null>();
-  const timer = setTimeout(() => resolve(null), maxMs);
+  const body = openBody(response);
   try {
-    for (;;) {
-      const next = await Promise.race([reader.read(), late]);
-      if (next?.done) return { bytes: Buffer.concat(chunks), isWhole: true };
-      if (next !== null) chunks.push(next.value.subarray(0, left));
-      left -= next === null ? 0 : next.value.byteLength;
-      if (next === null || left < 0) return { bytes: Buffer.concat(chunks), isWhole: false };
-    }
+    const isWhole = await body.take(maxBytes, maxMs);
+    return { bytes: body.bytes().subarray(0, maxBytes), isWhole };
   } finally {
-    clearTimeout(timer);
-    void reader.cancel().catch(() => {});
+    body.close();
   }
 }
 

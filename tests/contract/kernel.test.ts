@@ -20,6 +20,7 @@ defineEnvironmentCases(
   "local runtime",
   { instantiate: instantiateKernel, config: { maxConcurrency: 8, warmPool: { min: 2, max: 4 } } },
   {
+    "unfinished.aborted-in-line": "no function is called for them, see below",
     "call.discovery":
       "the runtime answers from its own tools, see below; the suite wants to see its queries passed on",
     "limit.stdout": "what was cut off is followed by a line that says so, see below",
@@ -33,6 +34,30 @@ defineEnvironmentCases(
     ),
   },
 );
+
+test("calls that are aborted before they are sent are listed, and no function is called for them", async () => {
+  const called: number[] = [];
+  await using runtime = createRuntime({
+    local: true,
+    environment: ENVIRONMENT,
+    tools: {
+      test: {
+        add: ({ n }: { n: number }) => {
+          called.push(n);
+          return n;
+        },
+      },
+    },
+  });
+  const result = await runtime.execute(`
+    const given = new AbortController();
+    for (let n = 0; n < 40; n++) tools.test.add({ n }, { signal: given.signal }).catch(() => {});
+    given.abort();
+    return tools.test.add({ n: 40 });`);
+  expect([result.error, result.value]).toEqual([undefined, 40]);
+  expect(result.calls).toHaveLength(41);
+  expect(called).toEqual([...Array.from({ length: 32 }, (_, n) => n), 40]);
+});
 
 test("functions read files of the script's workspace, and what they return can become one", async () => {
   const read: string[] = [];

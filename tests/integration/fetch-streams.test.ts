@@ -17,6 +17,15 @@ let requests: string[] = [];
 let written = 0;
 let closed = 0;
 
+/** Never ends, and says that it is larger than a rule allows. */
+function sendHuge(response: ServerResponse): void {
+  response.writeHead(200, { "content-length": String(2 ** 40) });
+  const go = () => {
+    while (!response.destroyed) if (!response.write(PIECE)) return void response.once("drain", go);
+  };
+  go();
+}
+
 /** Ends after LARGE_BYTES, as fast as it is read, after it has been silent for a moment. */
 function sendLarge(response: ServerResponse): void {
   response.write(PIECE);
@@ -42,7 +51,8 @@ const upstream = createServer((request, response) => {
     response.writeHead(200, { "content-type": "text/event-stream" });
     const timer = setInterval(() => response.write("data: tick\n\n"), 30);
     response.on("close", () => clearInterval(timer));
-  } else if (pathname.endsWith("/slow")) sendLarge(response);
+  } else if (pathname.endsWith("/huge")) sendHuge(response);
+  else if (pathname.endsWith("/slow")) sendLarge(response);
   else if (pathname.endsWith("/halves")) {
     response.writeHead(200, { "content-type": "text/event-stream" });
     response.write(`data: ${SECRET.slice(0, 9)}`);
@@ -170,6 +180,26 @@ describe.each(["typescript-process", "typescript-ivm"])("%s", (environmentId) =>
       status: "ok",
       result: { body: { streamed: LARGE_BYTES } },
     });
+  });
+
+  test("of a body that is larger than its rule allows the script reads the beginning; reading on rejects", async () => {
+    const record = await run(
+      `const r = await fetch("$ORIGIN/api/huge");
+      const length = Number(r.headers.get("content-length"));
+      let bytes = 0;
+      for await (const chunk of r.body) if ((bytes += chunk.length) > 100_000) break;
+      const whole = await fetch("$ORIGIN/api/huge").then((r) => r.bytes()).catch(({ code, message }) => [code, message]);
+      return [r.status, length, bytes < 2_000_000, whole];`,
+    );
+    expect([record.error ?? null, record.result]).toEqual([
+      null,
+      [200, 2 ** 40, true, ["answer_too_large", expect.stringContaining(`more than ${32 * MEBIBYTE} bytes`)]],
+    ]);
+    expect(await calls(record.id)).toMatchObject([
+      { status: "ok", httpStatus: 200 },
+      { status: "error", httpStatus: 200 },
+    ]);
+    await expect.poll(() => closed).toBe(2);
   });
 
   test("a secret that is split over two chunks is taken out", async () => {

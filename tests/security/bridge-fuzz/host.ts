@@ -92,7 +92,8 @@ export function createHost(
 
   function answer(params: unknown, signal: AbortSignal): Promise<unknown> {
     if (handlers === "never") return hang();
-    if (handlers === "echo" || handlers === "workspace" || handlers === "bodies") return Promise.resolve(params);
+    if (handlers === "echo" || handlers === "workspace" || handlers === "bodies")
+      return Promise.resolve(params);
     switch (prng.int(13)) {
       case 0:
         throw new Error("thrown at once");

@@ -87,11 +87,7 @@ const call = (id: number, method: CallMethod, params: Json): Json =>
   object({ ...VERSION, id: json(id), method: json(method), params });
 
 export const createToolCall = (id: number): Json =>
-  call(
-    id,
-    "invoke",
-    object({ serviceId: json("test"), toolId: json("echo"), parameters: object({}) }),
-  );
+  call(id, "invoke", object({ serviceId: json("test"), toolId: json("echo"), parameters: object({}) }));
 
 export const createBodyRead = (id: number, of: number): Json =>
   call(id, "readBody", object({ call: json(of) }));
