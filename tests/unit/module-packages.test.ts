@@ -71,7 +71,7 @@ describe("what leads out or is no plain file", () => {
     ["a device", { name: "null", type: "character-device", devmajor: 1, devminor: 3 }, /character-device/],
     ["a block device", { name: "sda", type: "block-device" }, /block-device/],
     ["a pipe", { name: "pipe", type: "fifo" }, /is a fifo/],
-    ["the host's own note", { name: ".cyrnel-package.json", data: "{}" }, /name of the host's own/],
+    ["the host's own note", { name: ".cyrnel-package.json", data: "{}" }, /is reserved for the server/],
   ])("%s is refused", async (_, entry, message) => {
     await expectRefused(unpack([{ name: "first", data: "x" }, entry]), message);
     expect(await readdir(target)).not.toContain(entry.name);
@@ -126,7 +126,7 @@ describe("what clashes", () => {
 describe("bombs", () => {
   test("a package beyond the packed limit is not even opened", async () => {
     const bytes = Buffer.alloc(PACKAGE_LIMITS.maxPackedBytes + 1);
-    await expectRefused(unpackPackage(bytes, target), /at most 10485760 are taken/);
+    await expectRefused(unpackPackage(bytes, target), /the limit is 10485760/);
   });
 
   test("a small package that unpacks to gigabytes is cut off at the limit", async () => {

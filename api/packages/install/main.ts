@@ -11,6 +11,7 @@ import { text } from "node:stream/consumers";
 import type { Node } from "@npmcli/arborist";
 import pacote from "pacote";
 import { z } from "zod";
+import { type ArchiveBudget, createArchiveBudget } from "#api/bounds/unpack-archive.ts";
 import { hasTypes, keepDeclarations, resolveTypes } from "./declarations.ts";
 import { Refused } from "./lock.ts";
 import {
@@ -32,7 +33,7 @@ import {
   type ResolvedTree,
   resolveTree,
 } from "./tree.ts";
-import { type UnpackBudget, unpackTarball } from "./unpack.ts";
+import { unpackTarball } from "./unpack.ts";
 
 const MAX_AT_ONCE = 4;
 const MAX_LICENSE_CHARACTERS = 200;
@@ -69,7 +70,7 @@ async function install(job: InstallJob): Promise<void> {
   step("checking", 0, resolved.members.length);
   const published = await checkPublished(job, resolved.members, options);
   const advisories = await checkAdvisories(job, resolved.members, agent);
-  const budget: UnpackBudget = { bytes: job.limits.maxUnpackedBytes, files: job.limits.maxFiles };
+  const budget = createArchiveBudget(job.limits.maxUnpackedBytes, job.limits.maxFiles);
   const { tree, sizes, manifest } = await download(job, resolved, published, { options, budget });
   const types = await addTypes(job, { resolved, manifest, sizes }, { options, budget, agent });
   send({
@@ -89,7 +90,7 @@ async function install(job: InstallJob): Promise<void> {
 interface Downloading {
   options: Record<string, unknown>;
   /** Of all that is unpacked. */
-  budget: UnpackBudget;
+  budget: ArchiveBudget;
 }
 
 async function addTypes(
@@ -182,13 +183,13 @@ async function unpackMember(
   { folder }: InstallJob,
   node: Node,
   tarball: Buffer,
-  budget: UnpackBudget,
+  budget: ArchiveBudget,
   published: Map<string, Published>,
 ): Promise<{ member: TreeMember | null; manifest: Manifest }> {
   const called = calledOf(node);
   const place = join(folder, node.location);
   const unpacked = await unpackTarball(tarball, place, budget).catch((error: Error) => {
-    throw new Refused(`The tarball of ${called} ${error.message.replace(/\.$/, "")}.`);
+    throw new Refused(`The tarball of ${called} ${error.message}.`);
   });
   const manifest = await readManifest(place, called);
   if (manifest.name !== nameOf(node) || manifest.version !== node.version) {

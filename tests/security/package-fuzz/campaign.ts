@@ -5,6 +5,7 @@
 import { lstat, mkdir, mkdtemp, readdir, readFile, realpath, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createArchiveBudget } from "#api/bounds/unpack-archive.ts";
 import { isMember, Refused, trimLock } from "#api/packages/install/lock.ts";
 import { unpackTarball } from "#api/packages/install/unpack.ts";
 import { bundlePackage } from "#runner/packages/bundle.ts";
@@ -115,7 +116,7 @@ async function judgeTarball(prng: Prng, room: Room): Promise<boolean> {
   const folder = join(inside, "node_modules/x");
   let files: number | null = null;
   try {
-    files = (await unpackTarball(tarball, folder, { ...BUDGET })).files;
+    files = (await unpackTarball(tarball, folder, createArchiveBudget(BUDGET.bytes, BUDGET.files))).files;
   } catch (error) {
     judgeRefusal(error, room);
   }
