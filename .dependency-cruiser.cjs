@@ -28,7 +28,7 @@ const REALM_LIBRARIES =
 const CHILD_MAY_USE =
   "^runner/wire/(frames|realm-constants)\\.ts$|^kernel/file-names\\.ts$|^runner/jail/|^runner/child/";
 
-const DRIVER = "^vendor/postgres/|(^|/)node_modules/(pg|pg-pool)/";
+const DRIVER = "(^|/)node_modules/(postgres|pg|pg-pool)/";
 
 /** Floors of a room, from the ground up: each part imports those below it, and none beside or above it. */
 const FLOORS = {

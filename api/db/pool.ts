@@ -3,9 +3,9 @@
  * The only file that calls the driver's constructor; holds no SQL of any feature.
  */
 
+import type { PostgresType } from "postgres";
+import postgres from "postgres";
 import { parse } from "postgres-array";
-import type { PostgresType } from "#postgres";
-import postgres from "#postgres";
 
 /** `bigint` columns arrive as numbers: ids and byte counts stay far below 2^53. */
 interface ColumnTypes extends Record<string, unknown> {
@@ -59,7 +59,7 @@ const LISTEN_CHECK_MS = 5000;
 export function createPool(databaseUrl: string, options: PoolOptions = {}): Pool {
   const statementTimeoutMs = options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS;
   const { url, socketDirectory } = splitSocketDirectory(databaseUrl);
-  return postgres(url, {
+  const pool = postgres(url, {
     ...(socketDirectory === null ? {} : { host: socketDirectory }),
     max: options.maxConnections ?? 10,
     connect_timeout: (options.connectTimeoutMs ?? 3000) / 1000,
@@ -89,6 +89,10 @@ export function createPool(databaseUrl: string, options: PoolOptions = {}): Pool
       statement_timeout: statementTimeoutMs,
     },
   }) as Pool;
+  // The released driver knows no such option: it would lose queries and never answer others.
+  if (!("wait_timeout" in pool.options))
+    throw new Error("The package postgres lacks the patch of this project. Run: node patches/apply.js");
+  return pool;
 }
 
 /**

@@ -3,8 +3,9 @@
  * rows that
  * refer to contents are written together with the process and with the end of its run.
  */
+
 import { createHash } from "node:crypto";
-import { createGate } from "#api/bounds/parallel.ts";
+import pLimit from "p-limit";
 import type { Db } from "#api/db/pool.ts";
 import { isStorageFull, storageFull } from "#api/db/stored-bytes.ts";
 import type {
@@ -83,7 +84,7 @@ export function createWorkspaces({
     const uploads = await findUploads(db, files, owner);
     let bytes = 0;
     const pending: Pending[] = [];
-    const gate = createGate({ maxRunning: MAX_AT_ONCE });
+    const limit = pLimit(MAX_AT_ONCE);
     const sized = files.map(([name, source]) => {
       if ("id" in source) {
         const upload = uploads.get(digestOf(source.id));
@@ -113,7 +114,7 @@ export function createWorkspaces({
       if (isStorageFull(error)) onRefused("quota");
       throw error;
     });
-    return Promise.all(sized.map((stored) => gate.run(stored)));
+    return Promise.all(sized.map((stored) => limit(stored)));
   }
 
   return {
@@ -134,7 +135,7 @@ export function createWorkspaces({
       });
     },
     async storeArtifacts(artifacts, processId) {
-      const gate = createGate({ maxRunning: MAX_AT_ONCE });
+      const limit = pLimit(MAX_AT_ONCE);
       const read = (artifact: ArtifactSource) => readArtifact(artifact, redactor);
       const store = async (artifact: ArtifactSource, owner?: string): Promise<ProcessArtifact> => {
         const { digest, size } = await contents.put(await read(artifact), owner);
@@ -143,7 +144,7 @@ export function createWorkspaces({
       try {
         const pending = artifacts.map((artifact) => ({ size: artifact.size, read: () => read(artifact) }));
         const owner = await requireRoom(processId, pending);
-        const stored = await Promise.all(artifacts.map((artifact) => gate.run(() => store(artifact, owner))));
+        const stored = await Promise.all(artifacts.map((artifact) => limit(() => store(artifact, owner))));
         const digests = stored.map(({ sha256 }) => sha256);
         await countLeft(db, processId, digests, maxStoredBytes);
         return stored;
@@ -157,13 +158,13 @@ export function createWorkspaces({
         processId,
         files.map((file) => ({ size: file.size, read: async () => readWhole(file) })),
       );
-      const gate = createGate({ maxRunning: MAX_AT_ONCE });
+      const limit = pLimit(MAX_AT_ONCE);
       const storeOne = async (file: ArtifactSource): Promise<ProcessFile> => {
         const { name, contentType } = file;
         const { digest, size } = await contents.put(readWhole(file), owner);
         return { name, id: fileIdOf(digest), size, contentType };
       };
-      return Promise.all(files.map((file) => gate.run(() => storeOne(file))));
+      return Promise.all(files.map((file) => limit(() => storeOne(file))));
     },
   };
 }

@@ -3,9 +3,10 @@
  * amount and says
  * what it left out; HTTP has everything.
  */
+
 import { isUtf8 } from "node:buffer";
 import type { EmbeddedResource, ResourceLink, ResourceTemplate } from "@modelcontextprotocol/sdk/types.js";
-import { createGate } from "#api/bounds/parallel.ts";
+import pLimit from "p-limit";
 import type { ProcessArtifact } from "#api/processes/model/files.ts";
 import type { ProcessRecord } from "#api/processes/model/schemas.ts";
 import { AppError } from "../errors.ts";
@@ -47,14 +48,14 @@ export async function attachArtifacts(
       `${shown.length} of ${artifacts.length} artifacts are shown (all: GET /processes/${id}/artifacts)`,
     );
   }
-  const gate = createGate({ maxRunning: MAX_READING });
+  const limit = pLimit(MAX_READING);
   let leftBytes = MAX_EMBEDDED_TOTAL_BYTES;
   const content = shown.map(async (artifact) => {
     const isEmbedded = artifact.size < MAX_EMBEDDED_BYTES && artifact.size <= leftBytes;
     if (!isEmbedded) return linkTo(id, artifact);
     leftBytes -= artifact.size;
     try {
-      const resource = await gate.run(() => readArtifact(ports, id, artifact.name, context));
+      const resource = await limit(() => readArtifact(ports, id, artifact.name, context));
       return { type: "resource" as const, resource };
     } catch (error) {
       // Another run may have started, or the store may be down: still answer with the outcome.

@@ -4,7 +4,7 @@
  */
 import { mkdir, mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { createSerialQueue } from "#api/bounds/serial-queue.ts";
+import { createQueue } from "#api/bounds/queue.ts";
 import type { Db } from "#api/db/pool.ts";
 import { AppError } from "#api/errors.ts";
 import type { BundledPackage } from "#runner/packages/bundle.ts";
@@ -57,9 +57,12 @@ const LEFT_MS = 3_600_000;
 
 export function createInstallations(options: InstallationsOptions): Installations {
   const { db, directory, log } = options;
-  const queue = createSerialQueue(MAX_WAITING, () => {
-    const message = `${MAX_WAITING} installations wait already. Try again when one has ended: GET /package-installations.`;
-    return new AppError("limit_reached", message);
+  const queue = createQueue({
+    maxHeld: MAX_WAITING,
+    refuse() {
+      const message = `${MAX_WAITING} installations wait already. Try again when one has ended: GET /package-installations.`;
+      return new AppError("limit_reached", message);
+    },
   });
   const stopped = new AbortController();
   const running = new Set<Promise<void>>();

@@ -3,9 +3,9 @@
  * host answered it keeps what was used last. Executes nothing of them: a cache is made by a child that runs no script.
  */
 import { hash } from "node:crypto";
+import { LRUCache } from "lru-cache";
 import type { EnvironmentBindings, PackageRequest } from "#sdk";
 import { splitParts } from "../packages/bundle-text.ts";
-import { createBoundedCache } from "../source/bounded-cache.ts";
 import type { FindPackage, UsedPackage } from "../source/modules/graph.ts";
 import { encodePackage, type PackageParts } from "../wire/frames.ts";
 import type { Checkpoint } from "./checkpoint.ts";
@@ -45,7 +45,7 @@ export function createPackages(
   { findPackage, readPackage }: Pick<EnvironmentBindings, "findPackage" | "readPackage">,
   makeCodeCache: MakeCodeCache,
 ): Packages {
-  const known = createBoundedCache<Part>(MAX_CACHE_BYTES);
+  const known = new LRUCache<string, Part>({ maxSize: MAX_CACHE_BYTES });
   /** How often a part was used without a cache, by its key and kind. */
   const missed = new Map<string, number>();
   let making: Promise<void> = Promise.resolve();
@@ -68,7 +68,7 @@ export function createPackages(
       main === null || use.isWhole
         ? toPart(all, ofAll)
         : toPart(main, ofMain ?? { sources: [], mappings: "" });
-    known.set(keyOf(use), part, sizeOf(part));
+    known.set(keyOf(use), part, { size: sizeOf(part) });
     return part;
   }
 
@@ -82,7 +82,7 @@ export function createPackages(
       const made = await makeCodeCache(loaded).catch(() => null);
       if (made === null || made.data.length > MAX_CODE_CACHE_BYTES) return;
       loaded.caches.set(made.kind, made.data);
-      known.set(keyOf(loaded.use), loaded, sizeOf(loaded));
+      known.set(keyOf(loaded.use), loaded, { size: sizeOf(loaded) });
       // A child of the other kind made it: one of this kind may the next time.
       if (made.kind !== kind) missed.delete(key);
     });

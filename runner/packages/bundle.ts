@@ -2,9 +2,10 @@
  * An installed package made into one text, by a process of its own (bundle-main.ts) that is bounded in time, memory and output.
  * Nothing of the package is executed on the host, and nothing outside of `root` is read.
  */
+
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
-import { createGate } from "../gate.ts";
+import pLimit from "p-limit";
 import { RLIMIT_DATA } from "../jail/kernel/kernel-headers.ts";
 import { openKernel } from "../jail/kernel/syscalls.ts";
 import { DIST } from "../paths.ts";
@@ -39,7 +40,7 @@ const MAX_MS = 60_000;
 const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
 /** Of the process, and again of esbuild's below it. */
 const MAX_DATA_BYTES = 4n * 1024n ** 3n;
-const enter = createGate(1);
+const enter = pLimit(1);
 
 /**
  * `nodeModules`: the folder under which the package `name` is installed. `root`: nothing outside of this folder gets into the bundle

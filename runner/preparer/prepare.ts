@@ -4,7 +4,7 @@
  * it finds what they import, and remembers what they were made into.
  */
 import { hash } from "node:crypto";
-import { createBoundedCache } from "../source/bounded-cache.ts";
+import { LRUCache } from "lru-cache";
 import type { Refused } from "../source/errors.ts";
 import {
   type FindPackage,
@@ -41,7 +41,7 @@ type Made = PreparedScript | Linkable | LinkedSource;
 
 const ENTRY_NAME = "script.ts";
 const MAX_CACHE_BYTES = 32 * 1024 * 1024;
-const cache = createBoundedCache<Made>(MAX_CACHE_BYTES);
+const cache = new LRUCache<string, Made>({ maxSize: MAX_CACHE_BYTES });
 /** A longer source is known by its digest. */
 const MAX_KEY_CHARS = 4096;
 /** Jobs under way. */
@@ -85,7 +85,7 @@ async function once<Own extends Made>(
   const making = make().finally(() => preparing.delete(key));
   preparing.set(key, making);
   const made = await making;
-  cache.set(key, made, sizeOf(made) + 2 * key.length);
+  cache.set(key, made, { size: sizeOf(made) + 2 * key.length });
   return made;
 }
 

@@ -11,7 +11,7 @@ import { type Comment, parse, readComments } from "./comments.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
 const BASELINE = path.join(import.meta.dirname, "english.json");
-const SKIPPED = /^(vendor|CHANGELOG\.md$|client\/schema\.ts$|bench\/truth\/cases|tests\/wpt\/suite)/;
+const SKIPPED = /^(CHANGELOG\.md$|client\/schema\.ts$|bench\/truth\/cases|tests\/wpt\/suite)/;
 const MAX_SUBJECT_CHARACTERS = 60;
 
 /** Headless clauses and glosses: each hides the noun that a reader needs. */

@@ -3,9 +3,9 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import fc from "fast-check";
+import postgres from "postgres";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { ARRAY_TYPES, createPool, isDatabaseUnavailable } from "#api/db/pool.ts";
-import postgres from "#postgres";
 import { createTestDatabase, type TestDatabase } from "./harness/database.ts";
 
 /** The message ReadyForQuery of an idle connection (PostgreSQL, "Message Formats"). */

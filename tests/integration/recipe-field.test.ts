@@ -7,18 +7,7 @@ import { promisify } from "node:util";
 import { expect, test } from "vitest";
 
 const PROJECT = path.resolve(import.meta.dirname, "../..");
-const COPIED = [
-  "api",
-  "client",
-  "command",
-  "docs",
-  "kernel",
-  "modules",
-  "runner",
-  "sdk",
-  "vendor",
-  "package.json",
-];
+const COPIED = ["api", "client", "command", "docs", "kernel", "modules", "runner", "sdk", "package.json"];
 const GENERATORS = ["api/db/schema-dump.ts", "api/openapi-main.ts", "tests/checks/client-schema.ts"];
 const FILES = [
   "api/db/migrations/9999_note.sql",

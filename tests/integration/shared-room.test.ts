@@ -2,7 +2,7 @@
 import { tmpdir } from "node:os";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { createSharedGate } from "#api/bounds/parallel.ts";
+import { createSharedLimit } from "#api/bounds/shared-limit.ts";
 import { createSharedRoom } from "#runner/shared-room.ts";
 import { createSpools } from "#runner/workspace/spool.ts";
 import { startGovernanceServer } from "./governance-server.ts";
@@ -71,7 +71,7 @@ test("a key whose runs fill the disk is stopped, another key's runs write on", a
 });
 
 test("of statements a key waits for its own, another key's go on at once, and turns are fair", async () => {
-  const gate = createSharedGate(4, 1);
+  const gate = createSharedLimit(4, 1);
   const order: string[] = [];
   const ends: (() => void)[] = [];
   const job = (key: string) =>

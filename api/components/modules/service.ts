@@ -4,7 +4,7 @@
  */
 
 import { type PageRequest, readNumberedPage } from "#api/bounds/page.ts";
-import { createSerialQueue } from "#api/bounds/serial-queue.ts";
+import { createQueue } from "#api/bounds/queue.ts";
 import { AppError } from "#api/errors.ts";
 import type { EnvironmentBindings, ModuleManifest, ToolDocsInput } from "#sdk";
 import type { Adapters } from "../ports.ts";
@@ -94,9 +94,9 @@ export interface Modules {
 export function createModules(options: ModulesOptions): Modules {
   const host = createHost(options);
   const { pool, limits, activator, registry } = host;
-  const changes = createSerialQueue(limits.maxWaitingChanges, refuseWaiting);
+  const changes = createQueue({ maxHeld: limits.maxWaitingChanges, refuse: refuseWaiting });
   // One at a time: each holds a package in memory, and up to the limits on disk.
-  const packages = createSerialQueue(limits.maxWaitingPackages, refuseWaiting);
+  const packages = createQueue({ maxHeld: limits.maxWaitingPackages, refuse: refuseWaiting });
   const { environments, adapters } = activator;
   let connections: ModuleConnections | null = null;
 

@@ -1,7 +1,6 @@
 /** What operations on services share: parts, turns and refusals. */
 
-import type { KeyedQueue } from "#api/bounds/keyed-queue.ts";
-import type { Gate } from "#api/bounds/parallel.ts";
+import type { KeyedQueue, Queue } from "#api/bounds/queue.ts";
 import type { Pool } from "#api/db/pool.ts";
 import { AppError } from "#api/errors.ts";
 import type { AdapterModule } from "#sdk";
@@ -20,7 +19,7 @@ export interface ServiceContext {
   /** One change of a service at a time, by service id. */
   changes: KeyedQueue;
   /** Definitions are large, and making tools of them takes processor time: a few at a time. */
-  generations: Gate;
+  generations: Queue;
   /** Tells the listeners that a service or its tools have changed. */
   announce(serviceId: string): void;
 }

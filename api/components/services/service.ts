@@ -3,9 +3,8 @@
  * time; a change that fails leaves everything as it was.
  */
 
-import { createKeyedQueue } from "#api/bounds/keyed-queue.ts";
 import { type PageRequest, readNumberedPage } from "#api/bounds/page.ts";
-import { createGate } from "#api/bounds/parallel.ts";
+import { createKeyedQueue, createQueue } from "#api/bounds/queue.ts";
 import type { AdapterServices, CarrySecrets, ServiceSight } from "../ports.ts";
 import type { SettingsHost } from "../settings/service.ts";
 import {
@@ -110,9 +109,9 @@ export function createServices(options: ServicesOptions): Services {
     download: options.download,
     hydration: createHydration({ logger, watch, limits }),
     changes: createKeyedQueue(limits.maxWaitingChangesPerService, refuseWaitingChanges),
-    generations: createGate({
-      maxRunning: limits.maxDefinitionsAtOnce,
-      maxWaiting: limits.maxWaitingDefinitions,
+    generations: createQueue({
+      atOnce: limits.maxDefinitionsAtOnce,
+      maxHeld: limits.maxDefinitionsAtOnce + limits.maxWaitingDefinitions,
       refuse: refuseWaitingDefinitions,
     }),
     announce(serviceId) {

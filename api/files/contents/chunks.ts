@@ -1,5 +1,5 @@
 /** Blobs as rows of Postgres, in chunks. */
-import { createSharedGate, type SharedGate } from "#api/bounds/parallel.ts";
+import { createSharedLimit, type SharedLimit } from "#api/bounds/shared-limit.ts";
 import type { Db } from "#api/db/pool.ts";
 import { PROJECT } from "../model.ts";
 import { type BlobStore, CHUNK_BYTES } from "./blobs.ts";
@@ -13,10 +13,10 @@ const READ_BYTES = 2 * CHUNK_BYTES;
 const MAX_STATEMENTS = 4;
 
 export function createChunkStore(db: Db): BlobStore {
-  return storeFor(db, createSharedGate(MAX_STATEMENTS, 1), "");
+  return storeFor(db, createSharedLimit(MAX_STATEMENTS, 1), "");
 }
 
-function storeFor(db: Db, statements: SharedGate, key: string): BlobStore {
+function storeFor(db: Db, statements: SharedLimit, key: string): BlobStore {
   const read = (id: string, offset: number, length: number) =>
     statements.run(key, () => readChunks(db, id, offset, length));
   return {

@@ -5,8 +5,8 @@
 import { createHash, hash } from "node:crypto";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
+import { createQueue } from "#api/bounds/queue.ts";
 import { createJobThread } from "#modules/shared/job-thread.ts";
-import { createSerialQueue } from "../../bounds/serial-queue.ts";
 import type { Db } from "../../db/pool.ts";
 import { AppError } from "../../errors.ts";
 import type { CallCaller, CallGate } from "../contract.ts";
@@ -63,13 +63,13 @@ export function createDeclarations(
     new URL("./thread.ts", import.meta.url),
     DECLARATION_LIMITS,
   );
-  const turns = createSerialQueue(
-    DECLARATION_LIMITS.maxWaiting,
-    () =>
+  const turns = createQueue({
+    maxHeld: DECLARATION_LIMITS.maxWaiting,
+    refuse: () =>
       new AppError("rate_limited", "Too many declarations are being written already.", {
         retryAfterSeconds: 5,
       }),
-  );
+  });
   const services = createCache<Buffer>(DECLARATION_LIMITS.maxCachedBytes / 2, (text) => text.length);
   const documents = createCache<WrittenDeclarations>(
     DECLARATION_LIMITS.maxCachedBytes / 2,

@@ -2,9 +2,10 @@
  * What a script imports: files, read by their names in the workspace and each made linkable, and packages, which the host finds.
  * Everything about them is bounded. Nothing here opens a file: `readModule` of the caller answers the texts.
  */
+
 import { hash } from "node:crypto";
+import pLimit from "p-limit";
 import type { FoundPackage, PackageRequest, PackageUse } from "#sdk";
-import { createGate } from "../../gate.ts";
 import { type Refused, refuse } from "../errors.ts";
 import { MAX_IMPORTS, TOO_MANY_IMPORTS } from "./imports.ts";
 import type { Import, Linkable, Node, PackageTarget } from "./linkable.ts";
@@ -128,7 +129,7 @@ type Reader = (name: string) => Promise<string | null>;
 /** Reads each file once, and not more than is allowed. */
 function createReader(readModule: ReadModule | null): Reader {
   const texts = new Map<string, Promise<string | null>>();
-  const enter = createGate(MAX_READS);
+  const enter = pLimit(MAX_READS);
   let bytes = 0;
   return (name) => {
     const known = texts.get(name);

@@ -2,8 +2,8 @@
  * How services follow their adapter: handed over when it is activated, forgotten when it ends, regenerated when it
  * changes, removed with it. One bad service never stops the others: its row gets the reason.
  */
+import pLimit from "p-limit";
 import { readFailure } from "#api/bounds/failure-text.ts";
-import { createGate } from "#api/bounds/parallel.ts";
 import type { AdapterServices } from "#api/components/ports.ts";
 import type { AdapterModule, ServiceState } from "#sdk";
 import type { ServiceContext } from "../context.ts";
@@ -17,7 +17,7 @@ const MAX_READS = 6;
 
 export function linkAdapters(context: ServiceContext): AdapterServices {
   const { pool, logger, hydration, adapters, changes } = context;
-  const reads = createGate({ maxRunning: MAX_READS });
+  const reads = pLimit(MAX_READS);
 
   /** Hands one enabled service to an instance. Rejects only when the database does. */
   async function bring(id: string, adapter: AdapterModule): Promise<void> {
@@ -39,7 +39,7 @@ export function linkAdapters(context: ServiceContext): AdapterServices {
   }
 
   function readState(id: string, adapter: AdapterModule): Promise<ServiceState | null> {
-    return reads.run(async () => {
+    return reads(async () => {
       const parts = await readServiceParts(context, adapter, id);
       return parts === null ? null : toServiceState(context, adapter, parts);
     });
