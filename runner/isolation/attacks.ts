@@ -1,6 +1,7 @@
 /**
- * What the self-test tries, as system calls, and which answers count as a refusal: each class of what the jail forbids, with
- * arguments that do no harm where they get through.
+ * System calls that the self-test tries, and which results count as refusals: one class per prohibition of the jail,
+ * with arguments
+ * that do no harm if a call succeeds.
  */
 import type { Attack, StepArgument } from "../jail/attack.ts";
 import {
@@ -24,15 +25,15 @@ import {
 } from "../jail/kernel/kernel-headers.ts";
 import { type Architecture, type SyscallName, syscallNumber } from "../jail/seccomp/syscall-numbers.ts";
 
-/** Of the server, made for the test. */
+/** Objects of the server, made for the test. */
 export interface Canaries {
-  /** A file its owner may read and execute; it is no program. */
+  /** A file that its owner may read and execute; it is not a program. */
   file: string;
   /** A TCP port of 127.0.0.1 that listens. */
   port: number;
 }
 
-/** With what it tries, to complete "a child was not allowed to …". */
+/** Its name completes "a child was not allowed to …". */
 export interface NamedAttack extends Attack {
   name: string;
 }
@@ -41,25 +42,28 @@ export interface NamedAttack extends Attack {
 export const TEST_MEMORY_BYTES = 32 * 1024 * 1024;
 const PAGE_BYTES = 4096;
 const HUGE_PAGE_BYTES = 2 * 1024 * 1024;
-/** For a call the architecture does not have: a number no kernel knows, whose answer is ENOSYS, filter or not. */
+/**
+ * Replaces a call that the architecture lacks: a number no kernel knows, which yields ENOSYS with or without a
+ * filter.
+ */
 const NO_SUCH_CALL = 0x7fff;
-/** linux/kexec.h: KEXEC_SEGMENT_MAX is 16; more is refused by a kernel that checks it. */
+/** KEXEC_SEGMENT_MAX of linux/kexec.h is 16; a kernel that checks it refuses more. */
 const TOO_MANY_SEGMENTS = 17;
 
 export interface PlannedAttacks {
-  /** Ends a child that has not locked itself, if all is well. */
+  /** Must end a child that has not locked itself. */
   trace: NamedAttack;
-  /** Before a child has locked itself. */
+  /** Tried before the child locks itself. */
   birth: NamedAttack[];
-  /** After it. */
+  /** Tried afterwards. */
   locked: NamedAttack[];
-  /** After its memory was limited: see isMemoryLimited. */
+  /** Tried once its memory is limited: see isMemoryLimited. */
   limited: NamedAttack[];
-  /** Ends a child if all is well. */
+  /** Must end the child. */
   last: NamedAttack;
 }
 
-/** Every list of attacks, for a kernel of this architecture. */
+/** Returns all attacks for a kernel of this architecture. */
 export function planAttacks(architecture: Architecture, { file, port }: Canaries): PlannedAttacks {
   const step = (name: SyscallName, ...args: StepArgument[]) => ({
     call: syscallNumber(name, architecture) ?? NO_SUCH_CALL,
@@ -118,12 +122,12 @@ export function planAttacks(architecture: Architecture, { file, port }: Canaries
   };
 }
 
-/** Whether the kernel's answer to an attack is a refusal. */
+/** Whether the kernel's result is a refusal. */
 export function isRefusal(answer: number | undefined): boolean {
   return answer === -EPERM || answer === -EACCES || answer === -ENOSYS;
 }
 
-/** Whether the memory limit had effect, by the answers to `limited`: much was refused, little was given. */
+/** Whether the memory limit had effect: a large allocation refused, a small one granted. */
 export function isMemoryLimited([much, little = -1]: readonly number[]): boolean {
   return much === -ENOMEM && little > 0;
 }

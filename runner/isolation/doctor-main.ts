@@ -1,4 +1,8 @@
-/** `node runner/isolation/doctor-main.ts [strict|standard|development]`: prints what isolates a run here; exit 1 if it is less than asked for. */
+/**
+ * `node runner/isolation/doctor-main.ts [strict|standard|development]`: prints what isolates runs on this machine;
+ * exits with 1 if it is
+ * less than the level asked for.
+ */
 import { ISOLATION_LEVELS, type IsolationLevel } from "#sdk";
 import { type Diagnosis, diagnose } from "./doctor.ts";
 

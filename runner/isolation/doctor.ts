@@ -1,6 +1,7 @@
 /**
- * Which isolation this machine offers, found as an environment finds it but without a server: for operators who were
- * refused a level, or want to know before the first start.
+ * Finds this machine's isolation as an environment does, without a server: for operators whose level was refused, or
+ * before the first
+ * start.
  */
 import { release } from "node:os";
 import { ISOLATION_LEVELS, type IsolationLayer, type IsolationLevel } from "#sdk";
@@ -19,21 +20,21 @@ import { listLayers, REQUIRED_LAYERS } from "./report.ts";
 import { openWall, type Wall } from "./wall.ts";
 
 export interface Diagnosis {
-  /** The strongest level that holds, at most the one asked for; null: not even `development`. */
+  /** Strongest level that holds, at most the requested one; null if not even `development` does. */
   obtained: IsolationLevel | null;
-  /** Why the levels above it do not, strongest first. */
+  /** Why stronger levels do not hold, strongest first. */
   refusals: { level: IsolationLevel; reason: string }[];
-  /** As seen at `obtained`, with what the level asked for requires. */
+  /** As observed at `obtained`, with the requirements of the requested level. */
   layers: IsolationLayer[];
-  /** Where the processes of runs come from at `obtained`, as a sentence; null: from nowhere. */
+  /** One sentence about where run processes come from at `obtained`; null if nowhere. */
   processes: string | null;
-  /** By name, for a report of a problem. */
+  /** Versions by name, for bug reports. */
   versions: Record<string, string>;
 }
 
 const TEST_MEMORY_MB = 64;
 
-/** Tries the level, then the lower ones until one holds. Starts a few children per level; ends everything it starts. */
+/** Tries the level, then lower ones until one holds. Starts a few children per level and ends them. */
 export async function diagnose(level: IsolationLevel, zygote: boolean): Promise<Diagnosis> {
   const refusals: Diagnosis["refusals"] = [];
   const node = findNodeBinary();
@@ -62,7 +63,7 @@ export async function diagnose(level: IsolationLevel, zygote: boolean): Promise<
   return { obtained: null, refusals, layers: [], processes: null, versions };
 }
 
-/** Opens the level as the process environment does, and looks at one child. */
+/** Opens the level as the process environment does, and examines one child. */
 async function examine(level: IsolationLevel, zygote: boolean) {
   await using undo = new AsyncDisposableStack();
   const node = findNodeBinary();

@@ -1,4 +1,4 @@
-/** How a process child is started: its flags, its entry, its one argument. Starts nothing. */
+/** Plans how a process child is started: flags, entry and its single argument. Starts nothing. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { encodeBootOptions } from "../child/boot-options.ts";
@@ -9,10 +9,10 @@ import { toGroupBudget, toKernelBudget } from "../process/monitor.ts";
 import type { NodeBinary } from "../process/node-binary.ts";
 import type { Wall } from "./wall.ts";
 
-/** What a process child may read while it boots, and what it is made of: the folder of the build. */
+/** Folder of the build, which a child may read while booting. */
 export const PROCESS_READABLE = [DIST];
 
-/** How its first child shows layers 0 and 1: for the report. */
+/** Evidence for layers 0 and 1, which the first child provides for the report. */
 export const PROCESS_OBSERVED = {
   realm: "a child made the script's context and said so",
   permissions: "a child gave up every permission, asked for each again and was refused",
@@ -21,17 +21,17 @@ export const PROCESS_OBSERVED = {
 export interface ProcessSettings {
   allowEval: boolean;
   allowWasm: boolean;
-  /** Only behind a wall that was opened with it. */
+  /** Requires a wall opened with the same setting. */
   paranoid: boolean;
 }
 
-/** Generous: a machine that starts many at once is slow, and one that hangs must still be noticed. */
+/** Generous, because a machine that starts many children at once is slow; still notices one that hangs. */
 export const BOOT_TIMEOUT_MS = 10_000;
 
-/** How a process is started: as a child, or as the zygote that forks such children. */
+/** Starts a child, or the zygote that forks children. */
 export type ProcessLaunch = (memoryMb: number, as?: "child" | "zygote") => ChildLaunch;
 
-/** Answers how to start one with a given memory limit. `cwd` is an empty directory; `folder` holds a build of the child. */
+/** Plans starts for a given memory limit. `cwd` is an empty directory; `folder` holds a build of the child. */
 export function planProcessLaunch(
   node: NodeBinary,
   wall: Wall,
@@ -51,13 +51,13 @@ export function planProcessLaunch(
         ...CHILD_FLAGS,
         ...wall.nodeFlags,
         ...(isZygote ? ZYGOTE_V8_FLAGS : []),
-        // The bundle of the realm and its code cache are there; the permission is dropped before a script comes.
+        // Contains the realm's bundle and code cache; the child drops the permission before it gets a script.
         `--allow-fs-read=${built}/`,
         `--max-old-space-size=${memoryMb}`,
         "--max-semi-space-size=8",
         // WebAssembly compiles in threads: without one, its promises never settle.
         ...(allowWasm ? ["--v8-pool-size=1"] : []),
-        // For `import()` in code that is made of strings; costs a start 0.7 ms.
+        // Needed for `import()` in code made from strings; costs a start 0.7 ms.
         ...(allowEval ? ["--experimental-vm-modules"] : []),
         ...(paranoid ? ["--jitless"] : []),
         join(built, "child.js"),
@@ -65,7 +65,7 @@ export function planProcessLaunch(
       ],
       cwd,
       bootTimeoutMs: BOOT_TIMEOUT_MS,
-      // A zygote needs its permissions to fork; each fork gives them up and locks itself.
+      // A zygote needs its permissions to fork; each fork drops them and locks itself.
       ownLayers: isZygote ? [0] : lock === null ? [0, 1] : [0, 1, 3],
       inspect: isZygote
         ? (pid) => wall.findZygoteFault(pid)
@@ -79,8 +79,9 @@ const O_CLOEXEC = 0o2000000;
 const MAX_FDS = 64;
 
 /**
- * Descriptors of this process that a child would inherit by accident: numbers above 2 that are open and not close-on-exec: the server itself was started with them. Node opens nothing of
- * that kind, so the list holds for the server's life. Empty where there is no /proc. At most 64.
+ * Lists descriptors above 2 that a child would inherit by accident: open and not close-on-exec, because the server
+ * was started with
+ * them. Node opens none of that kind, so the list holds for the server's life. Empty without /proc. At most 64.
  */
 export function listInheritedFds(): number[] {
   if (process.platform !== "linux") return [];

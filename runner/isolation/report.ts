@@ -1,4 +1,4 @@
-/** The report of the isolation of a run: per layer whether it is required, whether it is there, and how that is known. */
+/** Reports the isolation of runs: for each layer whether it is required, whether it is present, and the evidence. */
 import { readFileSync } from "node:fs";
 import { release } from "node:os";
 import { ISOLATION_LEVELS, type IsolationLayer, type IsolationLevel, type IsolationReport } from "#sdk";
@@ -21,15 +21,15 @@ export const REQUIRED_LAYERS: Record<IsolationLevel, readonly number[]> = {
 export interface IsolationEvidence {
   wall: Wall;
   node: NodeBinary;
-  /** The first child that became ready. */
+  /** First child that became ready. */
   first: Child;
-  /** CPU time and memory of children can be read. */
+  /** Whether CPU time and memory of children can be read. */
   isMonitored: boolean;
-  /** How the environment knows of its layers 0 and 1: what its children did before they said so. */
+  /** Evidence for layers 0 and 1: what children did before they reported it. */
   observed: { realm: string; permissions: string };
 }
 
-/** The report of an environment. Throws an Error when a layer that its level requires is missing. */
+/** Reports on an environment. Throws an Error if a layer that its level requires is missing. */
 export function reportIsolation(evidence: IsolationEvidence): IsolationReport {
   const { node, wall } = evidence;
   const required = REQUIRED_LAYERS[wall.level];
@@ -46,7 +46,7 @@ export function reportIsolation(evidence: IsolationEvidence): IsolationReport {
     );
   if (missing.length > 0) throw new JailUnavailableError(missing.join(" "));
   const found = findLevel(layers);
-  // The monitor instead of a memory limit of the kernel is enough for standard only.
+  // The monitor can replace the kernel's memory limit at level standard only.
   const isByMonitor = wall.jail?.test.limited.memoryBy === "monitor";
   return {
     level: found === "strict" && isByMonitor ? "standard" : found,
@@ -57,7 +57,7 @@ export function reportIsolation(evidence: IsolationEvidence): IsolationReport {
   };
 }
 
-/** The strongest level whose layers are all there. */
+/** Returns the strongest level whose layers are all present. */
 function findLevel(layers: readonly IsolationLayer[]): IsolationLevel {
   const obtained = new Set(layers.filter((layer) => layer.obtained).map(({ layer }) => layer));
   return (
@@ -68,7 +68,7 @@ function findLevel(layers: readonly IsolationLayer[]): IsolationLevel {
 
 type Seen = Omit<IsolationLayer, "required">;
 
-/** Every layer as it was seen. */
+/** Lists every layer as observed. */
 export function listLayers({ wall, first, isMonitored, observed }: IsolationEvidence): Seen[] {
   const said = (layer: number) => first.ready.layers.includes(layer);
   return [
@@ -134,14 +134,14 @@ function listKernelLayers({ jail, level }: Wall, first: Child): Seen[] {
   ];
 }
 
-/** Reported where it is recognised; a virtual machine cannot be told from a machine. */
+/** Reported where it can be recognised; a virtual machine looks like a physical one. */
 function describeOwnKernel(name: string | null): Seen[] {
   if (name === null) return [];
   const verified = `the kernel's log says that it is ${name}: the system calls of runs reach a kernel in user space, not the machine's`;
   return [{ layer: 8, name: "kernel of its own", obtained: true, verified }];
 }
 
-/** Whether the first child is in a control group of its own, as the kernel says from outside. */
+/** Whether the first child is in its own control group, according to the kernel. */
 function describeGroups(
   groups: RunGroups | CgroupsAbsent,
   { pid, groupName }: Child,
@@ -167,7 +167,7 @@ function readGroups(pid: number): string {
   }
 }
 
-/** Layer 7, by what was seen of one child: what cannot be read does not count. */
+/** Layer 7, from the observation of one child: unreadable descriptors do not count. */
 function describeDescriptorLayer(check: OutsideCheck): Omit<Seen, "layer" | "name"> {
   if (check.kind === "verified") {
     return {

@@ -1,6 +1,7 @@
 /**
- * The child of the self-test: attacks the server by raw system calls, as code does that has taken over its engine. Started
- * like every child, with the same jail round it and the same lock; what it tries is handed to it. Entry file.
+ * The self-test's child: attacks the server with raw system calls, like code that has taken over its engine. Started
+ * like every child,
+ * with the same jail and the same lock; it receives its attacks. Entry file.
  */
 import { readSync, writeSync } from "node:fs";
 import { type Attack, performAttacks } from "../jail/attack.ts";
@@ -8,7 +9,7 @@ import { openKernel } from "../jail/kernel/syscalls.ts";
 import { lockKernel } from "../jail/lock-self.ts";
 import type { SelfTestOrders } from "./self-test-orders.ts";
 
-/** Kernels before 5.5 take a limit of 0 s for one of 1 s. */
+/** Kernels before 5.5 treat a limit of 0 s as 1 s. */
 const MAX_SPIN_MS = 3000;
 
 const orders = JSON.parse(process.argv[2] ?? "") as SelfTestOrders;
@@ -27,7 +28,7 @@ try {
   if (orders.spin) for (const until = performance.now() + MAX_SPIN_MS; performance.now() < until; );
   if (orders.hoardBytes > 0) {
     const hoard = Buffer.alloc(orders.hoardBytes, 1);
-    // Held until the end: what is not used later may be collected.
+    // Keeps the memory in use, so that it is not collected.
     while (readSync(0, hoard, 0, 1, null) > 0);
   }
   performAll(orders.limited);

@@ -1,24 +1,24 @@
-/** What the server and the child of the self-test say to each other. Bundled into the child. */
+/** Messages between the server and the self-test's child. Bundled into the child. */
 import type { Attack } from "../jail/attack.ts";
 import type { SelfLock } from "../jail/lock-self.ts";
 
 export interface SelfTestOrders {
   lock: SelfLock;
-  /** Ends the child before it has locked itself, if all is well. */
+  /** Must end the child before it locks itself. */
   first: Attack | null;
-  /** Before the child has locked itself. */
+  /** Tried before the child locks itself. */
   birth: Attack[];
-  /** After it. */
+  /** Tried afterwards. */
   locked: Attack[];
-  /** After its limits were put on. */
+  /** Tried once its limits are set. */
   limited: Attack[];
-  /** After its limits were put on: computes until it is ended. */
+  /** Once its limits are set: computes until it is killed. */
   spin: boolean;
-  /** After its limits were put on: takes so many bytes and waits to be ended; 0: does not. */
+  /** Once its limits are set: takes this many bytes and waits to be killed; 0 skips this. */
   hoardBytes: number;
-  /** Ends the child if all is well. */
+  /** Must end the child. */
   last: Attack;
 }
 
-/** One line per phase: the kernel's answers, in the order of what was tried. */
+/** One line per phase: the kernel's results, in the order tried. */
 export type SelfTestAnswers = number[];

@@ -1,6 +1,7 @@
 /**
- * Observes what the kernel refuses in the jail: children of the same jail attack the server, once per activation. What they
- * report counts only where the server can see it as well, or where a lie would only make the jail look worse.
+ * Observes what the kernel refuses: children in the same jail attack the server, once per activation. Their reports
+ * count only where
+ * the server can verify them, or where a lie would make the jail look worse.
  */
 import { once } from "node:events";
 import { createServer } from "node:net";
@@ -16,11 +17,11 @@ import { openCanary } from "../process/temporary.ts";
 import { isMemoryLimited, isRefusal, type NamedAttack, planAttacks, TEST_MEMORY_BYTES } from "./attacks.ts";
 import type { SelfTestAnswers, SelfTestOrders } from "./self-test-orders.ts";
 
-/** What was seen of one phase. */
+/** Result of one phase. */
 export interface Finding {
-  /** Everything that was tried was refused. */
+  /** Everything tried was refused. */
   holds: boolean;
-  /** What was refused, and what was not, as part of a sentence. */
+  /** What was refused and what was not, as part of a sentence. */
   observed: string;
 }
 
@@ -30,7 +31,10 @@ export interface SelfTest {
   limited: LimitFinding;
 }
 
-/** `memoryBy`: what keeps a child within its memory. Level strict needs the kernel; standard also takes the monitor. */
+/**
+ * `memoryBy` says what enforces the memory limit. Level strict requires the kernel; standard also accepts the
+ * monitor.
+ */
 export interface LimitFinding extends Finding {
   memoryBy: "kernel" | "monitor";
 }
@@ -42,20 +46,22 @@ export interface SelfTestOptions {
   cwd: string;
 }
 
-/** What an operator runs to see what the kernel answers; from the folder of the server, in the image as well. */
+/** Command for operators, relative to the server's folder, also in the image. */
 export const DOCTOR = "node runner/isolation/doctor-main.ts";
 
-/** What its children run. */
+/** Entry file of the self-test's children. */
 export const SELF_TEST = join(DIST, "self-test.js");
 
 const MAX_TEST_MS = 10_000;
 const MAX_ANSWER_BYTES = 64 * 1024;
-/** Far more than the attacks use: it only shows that the kernel accepts it. Another child reaches its limit. */
+/**
+ * Far above what the attacks use: this only shows that the kernel accepts a limit. Another child reaches its limit.
+ */
 const TEST_CPU_MS = 60_000;
-/** Phases a child goes through before it waits for its limits. */
+/** Phases before a child waits for its limits. */
 const PHASES_BEFORE_LIMITS = 2;
 
-/** Runs the test; takes as long as a child's start. Rejects with a sentence when a child does not finish it. */
+/** Runs the test in the time of a child's start. Rejects with a sentence if a child does not finish. */
 export async function runSelfTest(options: SelfTestOptions): Promise<SelfTest> {
   const { jail } = options;
   await using undo = new AsyncDisposableStack();
@@ -74,7 +80,7 @@ export async function runSelfTest(options: SelfTestOptions): Promise<SelfTest> {
   if (architecture === null) throw new Error(`there are no system call numbers for ${process.arch}`);
   const { trace, ...attacks } = planAttacks(architecture, { file, port });
   const plan = { lock: jail.lock, ...attacks, first: null, spin: false, hoardBytes: 0 };
-  // Of what ends a child each can only try one thing.
+  // Each child can try only one attack that ends it.
   const [tracer, attacker, spinner] = await Promise.all([
     runChild(options, { ...plan, first: trace }, () => {}),
     runChild(options, plan, (pid) => jail.limit(pid, { cpuMs: TEST_CPU_MS, memoryBytes: TEST_MEMORY_BYTES })),
@@ -102,7 +108,10 @@ export async function runSelfTest(options: SelfTestOptions): Promise<SelfTest> {
   };
 }
 
-/** Where the kernel takes a limit of memory and does not keep to it (gVisor): whether the monitor notices a child beyond it. */
+/**
+ * For kernels that accept a memory limit without enforcing it (gVisor): whether the monitor notices a child beyond
+ * it.
+ */
 async function isHoarderSeen(options: SelfTestOptions, plan: SelfTestOrders): Promise<boolean> {
   using monitor = createMonitor();
   let isLimited = false;
@@ -125,7 +134,7 @@ interface Played {
   engineText: string;
 }
 
-/** One child, from its start to its end; `limit` is called when it waits for its limits. */
+/** Runs one child from start to end; calls `limit` when it waits for its limits. */
 async function runChild(
   { jail, nodePath, cwd }: SelfTestOptions,
   orders: SelfTestOrders,
@@ -170,7 +179,7 @@ function describeExit({ code, signal }: ProcessExit): string {
   return signal === null ? `with exit code ${code}` : `by ${signal}`;
 }
 
-/** `more`: a further finding. */
+/** `more` adds a finding. */
 export function judge(
   attacks: readonly NamedAttack[],
   answers: SelfTestAnswers,
@@ -194,7 +203,7 @@ export function judge(
   };
 }
 
-/** An attack that must end the child: one that survives would have answered. */
+/** Judges an attack that must end the child: a survivor would have replied. */
 function judgeKill(attack: string, exit: ProcessExit, answer: SelfTestAnswers | undefined): Finding {
   const holds = exit.signal === "SIGSYS" && answer === undefined;
   return {

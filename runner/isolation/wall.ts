@@ -1,7 +1,7 @@
 /**
- * The wall of one environment: the jail its level asks for, tested by attacking it from inside, and control groups where there
- * are any; or nothing of the kernel at all for level `development`. Fails closed: what does not hold is an error that names
- * the layer and what to do.
+ * The wall of one environment: the jail its level requires, tested by attacking it from inside, and control groups
+ * where available; at
+ * level `development`, nothing of the kernel's. Fails closed: an error names the missing layer and what to do.
  */
 import type { IsolationLevel } from "#sdk";
 import type { BootAttacks } from "../child/boot-options.ts";
@@ -23,58 +23,65 @@ import { DOCTOR, judge, runSelfTest, SELF_TEST, type SelfTest, type SelfTestOpti
 export interface WallOptions {
   level: IsolationLevel;
   nodePath: string;
-  /** Files, and folders with all that is in them, that a child reads while it boots. */
+  /** Files and folders, with their contents, that a child reads while booting. */
   readable: readonly string[];
   /** An empty directory. */
   cwd: string;
   /**
-   * `apart`: by children of their own, before any other is started; tries everything. `in each child`: by every child before it
-   * is given a script, which is quicker where there is only one, and leaves out what would end it.
+   * `apart` tests everything in separate children before any other starts. `in each child` tests every child before
+   * it gets a script:
+   * quicker for a single child, but it leaves out attacks that would end it.
    */
   test?: "apart" | "in each child";
-  /** No memory of a child may become executable; its Node must be started with `--jitless`. */
+  /** Forbids executable memory; Node must then run with `--jitless`. */
   paranoid: boolean;
-  /** Children start threads after they have locked themselves. The monitor bounds them then, and a control group. */
+  /** Children start threads after locking themselves. The monitor and a control group bound them then. */
   startsThreads?: boolean;
-  /** Others reach the server over the network: level development is no way out. */
+  /** Clients reach the server over the network, so level development is no alternative. */
   isExposed?: boolean;
 }
 
 export interface Wall extends AsyncDisposable {
   readonly level: IsolationLevel;
-  /** What the machine offers and what was observed; null at level `development`, which asks nothing of the kernel. */
+  /** The machine's offer and the observations; null at level `development`, which asks nothing of the kernel. */
   readonly jail: { probe: JailProbe; readonly test: SelfTest; groups: RunGroups | CgroupsAbsent } | null;
   readonly start: StartProcess;
-  /** Starts a zygote; null where none can be had. */
+  /** Starts a zygote; null where that is impossible. */
   readonly startZygote: Jail["startZygote"];
   /** For BootOptions. */
   readonly lock: SelfLock | null;
-  /** For BootOptions; null: a child tries nothing. */
+  /** For BootOptions; null makes a child try nothing. */
   readonly attacks: BootAttacks | null;
   readonly nodeFlags: readonly string[];
   /**
-   * Looks at a child that says it has booted and limits its memory to `memoryBytes` more than it has. Answers what is wrong
-   * with it, as half a sentence; null: nothing. `answers`: to `attacks`.
+   * Verifies a booted child and limits its memory to `memoryBytes` more than it has. Returns half a sentence about
+   * what is wrong, or null.
+   * `answers` are the results of `attacks`.
    */
   admit(pid: number, memoryBytes: number, answers?: BootedParams["answers"]): string | null;
-  /** What is wrong with a zygote that says it has booted, as half a sentence; null: nothing. */
+  /** Verifies a booted zygote; returns half a sentence about what is wrong, or null. */
   findZygoteFault(pid: number): string | null;
-  /** A control group with `memoryBytes` for all that is in it, for a child about to be started; null where there are none. */
+  /** Reserves a control group with `memoryBytes` in total for a child about to start; null without groups. */
   place(memoryBytes: number): Promise<Placement> | null;
   /** See jail/rlimits.ts. Does nothing at level `development`. */
   limitCpu(pid: number, cpuMs: number | null, scope: "for good" | "until the next"): void;
 }
 
-/** The parts of the machine a wall is made of; others in tests. */
+/** Parts of the machine that a wall uses; tests substitute them. */
 export interface WallParts {
   openJail: typeof openJail;
   openCgroups: typeof openCgroups;
 }
 
-/** Also where there are no more processors: in groups, all runs together weigh as much as the server, so that it stays responsive. */
+/**
+ * Also with more processors: in groups, all runs together weigh as much as the server, so that it stays responsive.
+ */
 const MAX_GROUP_CPU_MILLIS = 2000;
 
-/** Throws JailUnavailableError with the layer, the reason, the remedy and a lower level that stands. Disposing ends every child. */
+/**
+ * Throws JailUnavailableError with the layer, the reason, the remedy and a lower level that holds. Disposing kills
+ * every child.
+ */
 export async function openWall(
   options: WallOptions,
   parts: WallParts = { openJail, openCgroups },
@@ -135,10 +142,10 @@ const groupLimits = (memoryBytes: number) => ({
   cpuMillis: MAX_GROUP_CPU_MILLIS,
 });
 
-/** The result of attacking the jail. */
+/** Result of attacking the jail. */
 interface Tested {
   attacks: BootAttacks | null;
-  /** What is wrong with a child that has tried, as half a sentence; null: nothing. */
+  /** Returns half a sentence about what is wrong with a child that has tried, or null. */
   judge(pid: number, answers: BootedParams["answers"]): string | null;
   /** Throws before anything was tried. */
   read(): SelfTest;
@@ -154,7 +161,7 @@ async function testApart(level: "strict" | "standard", options: SelfTestOptions)
   return { attacks: null, judge: () => null, read: () => test };
 }
 
-/** No server listens on it: the answer alone shows that a socket was refused. */
+/** No server listens there: the result alone shows that a socket was refused. */
 const ANY_PORT = 9;
 
 function testInEachChild(level: "strict" | "standard", jail: Jail, file: string): Tested {
@@ -187,7 +194,7 @@ function testInEachChild(level: "strict" | "standard", jail: Jail, file: string)
 
 const FIX_TEST = `run \`${DOCTOR}\` where the server runs, which shows what the kernel answers`;
 
-/** Advice after a level was refused. A lower level is only advised once it was tried and holds. */
+/** Advice after a level was refused. Recommends a lower level only after trying it. */
 async function describeWayOut(options: WallOptions, parts: WallParts): Promise<string> {
   if (options.level === "strict" && (await stands(options, parts))) {
     return "To run without this layer: CYRNEL_ISOLATION=standard.";

@@ -1,26 +1,27 @@
 /**
- * System calls tried from inside the jail, to see that it refuses them. The host says what to try, and which answers are
- * refusals. Bundled into children: Node only, no zod.
+ * Tries system calls from inside the jail. The host chooses them and decides which results are refusals. Bundled into
+ * children:
+ * Node only, no zod.
  */
 import { Buffer } from "node:buffer";
 import { NR_EXIT_GROUP } from "./kernel/kernel-headers.ts";
 import { allocate, type Kernel, type KernelArgument } from "./kernel/syscalls.ts";
 
-/** An argument of a system call: a number, a text, bytes, or the answer of the step before. */
+/** Argument of a system call: a number, a text, bytes, or the result of the step before. */
 export type StepArgument = number | { text: string } | { bytes: number[] } | "previous";
 
-/** System calls one after another, up to the first that is refused. */
+/** Consecutive system calls, up to the first refused one. */
 export interface Attack {
-  /** Answer 0 means being the copy. */
+  /** Result 0 means this process is the copy. */
   isFork?: true;
   steps: { call: number; args: StepArgument[] }[];
 }
 
-/** The kernel's answer to each, in their order: `-errno`, or what it gave. */
+/** Returns the kernel's result for each attack, in order: `-errno`, or the value. */
 export function performAttacks(kernel: Kernel, attacks: readonly Attack[]): number[] {
   return attacks.map((attack) => {
     const answer = perform(kernel, attack);
-    // In the copy that a fork has made.
+    // The forked copy must end here.
     if (attack.isFork && answer === 0) kernel.syscall(NR_EXIT_GROUP, 0);
     return answer;
   });

@@ -1,6 +1,7 @@
 /**
- * Capabilities (capabilities(7)): a child holds none, whichever user the server runs as. They belong to a thread and are inherited,
- * so a thread that gives them up starts children without any.
+ * Capabilities (capabilities(7)): a child holds none, whichever user the server runs as. They belong to a thread and
+ * are inherited,
+ * so a thread that drops them starts children without any.
  */
 import { readFileSync } from "node:fs";
 import { readStatusField } from "../process/monitor.ts";
@@ -12,7 +13,7 @@ import {
 } from "./kernel/kernel-headers.ts";
 import { allocate, type Kernel } from "./kernel/syscalls.ts";
 
-/** What a process holds or may come to hold; as in /proc/<pid>/status. */
+/** Capability sets in /proc/<pid>/status. */
 const HELD = ["CapInh", "CapPrm", "CapEff", "CapAmb"] as const;
 const BOUNDING = "CapBnd";
 /** struct __user_cap_header_struct, and two of __user_cap_data_struct. */
@@ -20,8 +21,9 @@ const HEADER_BYTES = 8;
 const DATA_BYTES = 24;
 
 /**
- * Reads `/proc` first; answers a function that gives up every capability of the calling thread for good. Without CAP_SETPCAP the
- * bounding set stays, from which no_new_privs lets nothing be taken. That function throws an Error with the errno.
+ * Reads `/proc` first and returns a function that drops every capability of the calling thread for good. Without
+ * CAP_SETPCAP the
+ * bounding set remains; no_new_privs makes it useless. That function throws an Error with the errno.
  */
 export function planDroppingCapabilities(kernel: Kernel): () => void {
   const status = readFileSync("/proc/thread-self/status", "latin1");
@@ -32,7 +34,7 @@ export function planDroppingCapabilities(kernel: Kernel): () => void {
     }
     const header = allocate(HEADER_BYTES);
     new DataView(header.buffer).setUint32(0, LINUX_CAPABILITY_VERSION_3, true);
-    // Clears the ambient set as well, which is never more than the permitted one.
+    // This also clears the ambient set, which never exceeds the permitted one.
     must("capset", kernel.syscall(NR_CAPSET, header, allocate(DATA_BYTES)));
   };
 }
@@ -41,13 +43,13 @@ function must(step: string, result: number): void {
   if (result < 0) throw new Error(`${step} failed with errno ${-result}`);
 }
 
-/** The sets that are empty in each child of this process; names as in /proc/<pid>/status. */
+/** Returns the sets that must be empty in each child, named as in /proc/<pid>/status. */
 export function listEmptySets(): string[] {
   const status = readFileSync("/proc/thread-self/status", "latin1");
   return mayEmptyBounding(status) || readSet(status, BOUNDING) === 0n ? [...HELD, BOUNDING] : [...HELD];
 }
 
-/** The first of the sets that is not empty; null: none. A kernel that lacks one does not list it. */
+/** Returns the first of the sets that is not empty, or null. A kernel without a set does not list it. */
 export function findHeldSet(status: string, sets: readonly string[]): string | null {
   return sets.find((name) => readSet(status, name) !== 0n) ?? null;
 }

@@ -1,6 +1,7 @@
 /**
- * The zygote's side of a fork: a prepared process that copies itself for each order of the server, and what a copy does
- * before anything else, so that it shares no descriptor with the process it came from. Bundled into the child: Node only.
+ * The zygote's side of a fork: a prepared process that copies itself on the server's orders, and what a copy does
+ * first, so that it
+ * shares no descriptor with the zygote. Bundled into the child: Node only.
  */
 import { closeSync, writeSync } from "node:fs";
 import {
@@ -24,31 +25,32 @@ import {
 import { receiveDescriptors } from "./kernel/passing.ts";
 import { allocate, allocateText, type EventLoop, type Kernel } from "./kernel/syscalls.ts";
 
-/** The socket that orders come from takes the place of standard input. */
+/** The order socket replaces standard input. */
 const ORDERS = 0;
-/** What lies above is closed by the lock. */
+/** The lock closes higher descriptors. */
 const MAX_DESCRIPTORS = 64;
 
-/** V8 optimizes the way into the kernel after some thousand calls: here, once, and not anew in each fork. */
+/** V8 optimizes the path into the kernel after some thousand calls: do that once here, not in each fork. */
 const WARM_UP_CALLS = 3000;
 
-/** Tells the server what came of an order: the zygote's part of the protocol, in the order of the orders. */
+/** Reports to the server, in the order of its orders. */
 export type Notify = {
   (method: "forked", params: { pid: number }): void;
   (method: "failed", params: { reason: string }): void;
 };
 
 /**
- * Forks at each order, which carries three pipes, then files of control groups to be born in, then of those to go back to.
- * Returns only in the forks: each has its pipes as 0, 1 and 2, an event loop of its own and no other descriptor, and its
- * parent is the server, which reaps it. Throws where a control group cannot be entered or left: what this process forks next
- * would be in a wrong one.
+ * Forks on each order, which carries three pipes, the control group files to be born in, and those to return to.
+ * Returns only in
+ * forks: each has its pipes as 0, 1 and 2, its own event loop and no other descriptor; its parent is the server,
+ * which reaps it.
+ * Throws if a control group cannot be entered or left, because the next fork would be in the wrong one.
  */
 export function serveForks(kernel: Kernel, parentPid: number, loop: EventLoop, notify: Notify): void {
   must("PR_SET_PDEATHSIG", kernel.prctl(PR_SET_PDEATHSIG, SIGKILL));
   if (kernel.syscall(NR_GETPPID) !== parentPid) throw new Error("the server has ended");
   kernel.prctl(PR_SET_NAME, allocateText("cyrnel-zygote"));
-  // So that it has been compiled before a fork does it.
+  // Compiles it before a fork needs it.
   loop.renew();
   const threadId = findThreadId(kernel);
   const inherited = markInherited(kernel);
@@ -82,17 +84,17 @@ function must(step: string, result: number): void {
   if (result < 0) throw new Error(`${step} failed with errno ${-result}`);
 }
 
-/** CLONE_PARENT: the parent of the fork is that of this process. 0 in the fork. */
+/** CLONE_PARENT makes the server the parent. Returns 0 in the fork. */
 function clone(kernel: Kernel, threadId: bigint): number {
   const flags = CLONE_PARENT | CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD;
-  // The last two arguments change places between architectures; the other one is not used.
+  // The last two arguments swap places between architectures; the other is unused.
   const tls = 0;
   return isAarch64
     ? kernel.syscall(NR_CLONE, flags, 0, 0, tls, threadId)
     : kernel.syscall(NR_CLONE, flags, 0, 0, threadId, tls);
 }
 
-/** Where libc keeps the number of this thread, as the kernel was told when the thread began; a fork writes its own there. */
+/** Address where libc keeps this thread's id, as registered with the kernel; a fork writes its own id there. */
 function findThreadId(kernel: Kernel): bigint {
   const address = allocate(8);
   must("PR_GET_TID_ADDRESS", kernel.prctl(PR_GET_TID_ADDRESS, address));
@@ -100,8 +102,9 @@ function findThreadId(kernel: Kernel): bigint {
 }
 
 /**
- * All that is open beyond 0, 1 and 2 loses its close-on-exec. What the event loop of a fork opens anew has it: by this a
- * fork knows what to close.
+ * Clears close-on-exec on everything open beyond 0, 1 and 2. Descriptors that a fork's event loop opens have it, so a
+ * fork knows
+ * which to close.
  */
 function markInherited(kernel: Kernel): number[] {
   const open: number[] = [];

@@ -1,7 +1,9 @@
 /**
- * The jail of one environment, put together for the level that was asked for: how its children are started, what they do to
- * themselves, what is checked of them and how they are limited. Fails closed: what the level requires and the machine lacks
- * is an error that names the layer, the reason and the remedy.
+ * Assembles the jail of one environment for the requested level: how children start, how they lock themselves, what
+ * is verified
+ * from outside, and how they are limited. Fails closed: if the machine lacks something the level requires, the error
+ * names the layer,
+ * the reason and the remedy.
  */
 import type { IsolationLevel } from "#sdk";
 import type { Program, StartProcess } from "../process/start-process.ts";
@@ -21,45 +23,45 @@ import { findThreadDifferences, type RequiredThreads, readMainThread } from "./v
 export interface JailOptions {
   level: Exclude<IsolationLevel, "development">;
   nodePath: string;
-  /** Files, and folders with all that is in them, that a child reads while it boots, beyond what Node itself needs. */
+  /** Files and folders, with their contents, that a child reads while booting, beyond Node's own. */
   readable: readonly string[];
-  /** No memory of a child may become executable; its Node must be started with `--jitless`. */
+  /** Forbids executable memory; Node must then run with `--jitless`. */
   paranoid: boolean;
-  /** A child may start threads after it has locked itself; see SelfLockOptions. */
+  /** Allows threads after the lock; see SelfLockOptions. */
   startsThreads?: boolean;
 }
 
 export interface Jail extends AsyncDisposable {
-  /** What the machine offers; the report of the isolation is made from it. */
+  /** What the machine offers; the isolation report is made from it. */
   readonly probe: JailProbe;
-  /** Starts a child that is born in the jail. */
+  /** Starts a child inside the jail. */
   readonly start: StartProcess;
-  /** Starts a zygote in the jail; null: V8's heap cannot be forked without the birth filter. */
+  /** Starts a zygote inside the jail; null without the birth filter, because V8's heap cannot be forked then. */
   readonly startZygote: ((program: Program) => Promise<ZygoteProcess>) | null;
-  /** What a child must hand to `lockKernel` before it says that it is ready. */
+  /** A child passes this to `lockKernel` before it reports ready. */
   readonly lock: SelfLock;
-  /** Flags of Node without which a child cannot lock itself, or cannot start in the jail. */
+  /** Node flags that a child needs to start in the jail and lock itself. */
   readonly nodeFlags: readonly string[];
-  /** Why a child that says it has booted is not as jailed as it must be, in a sentence; null: it is. */
+  /** Verifies a booted child; returns one sentence about what is wrong, or null. */
   findFault(pid: number): string | null;
-  /** The same of a zygote, which has not locked itself: its forks do. */
+  /** Verifies a zygote, which has not locked itself: its forks do. */
   findZygoteFault(pid: number): string | null;
-  /** Limits a ready child for the run it is about to get. Throws when it is gone. */
+  /** Limits a ready child for its next run. Throws if the child is gone. */
   limit(pid: number, limits: RunLimits): void;
   /** See rlimits.ts. */
   limitCpu(pid: number, cpuMs: number | null, scope: "for good" | "until the next"): void;
 }
 
-/** What a level requires and this machine lacks; the message is a paragraph for an operator. */
+/** The level requires something that this machine lacks; the message is a paragraph for operators. */
 export class JailUnavailableError extends Error {
   override readonly name = "JailUnavailableError";
 }
 
-/** Reading the system's configuration of OpenSSL would need a grant of its own, and nothing in a child uses it. */
+/** Reading the system's OpenSSL configuration would need a grant, and no child uses it. */
 const NODE_FLAGS = ["--allow-ffi", "--openssl-config=/dev/null"] as const;
 
 /**
- * Opens the jail; disposing it ends every child. A spawner that ends is replaced at the next start. Throws
+ * Opens the jail; disposing it kills every child. A spawner that ended is replaced at the next start. Throws
  * JailUnavailableError.
  */
 export async function openJail(
@@ -92,8 +94,9 @@ export async function openJail(
     noNewPrivileges: true,
     emptySets: listEmptySets(),
   };
-  // The self-lock's filter is put on all threads or on none (SECCOMP_FILTER_FLAG_TSYNC). Looking at each thread of each
-  // child would slow the kernel's clean-up of each by milliseconds: the first child is checked for those after it.
+  // The self-lock's filter is installed on all threads or on none (SECCOMP_FILTER_FLAG_TSYNC). Checking each thread
+  // of each child would
+  // slow the kernel's clean-up by milliseconds, so the first child is checked for those after it.
   let look: "all" | "main" = "all";
 
   return {
@@ -128,8 +131,9 @@ function findFault(pid: number, required: RequiredThreads, look: "all" | "main")
 }
 
 /**
- * The first spawner, and the machine as it turned out to be: one that lets a filter or a ruleset be made need not let it be put
- * on. Level standard then goes on without, and its report says so.
+ * Opens the first spawner and records what the machine really allows: a kernel that creates a filter or ruleset may
+ * still refuse to
+ * install it. Level standard then continues without, and its report says so.
  */
 async function openFirst(
   { level, paranoid }: JailOptions,
@@ -147,7 +151,7 @@ async function openFirst(
   }
 }
 
-/** One spawner at a time: one that has ended, and its children with it, gives way to another at the next start. */
+/** Keeps one spawner; replaces one that ended, together with its children, at the next start. */
 function keepSpawner(open: () => Promise<Spawner>, first: Spawner) {
   let current = first;
   let opening: Promise<void> | null = null;
@@ -184,7 +188,7 @@ function keepSpawner(open: () => Promise<Spawner>, first: Spawner) {
 const FIX_CONTAINER =
   "allow prctl(2), seccomp(2) and landlock_restrict_self(2) in the container's seccomp profile";
 
-/** Each mechanism that the level requires and the machine lacks, as a paragraph; null: nothing is missing. */
+/** Returns a paragraph about each required mechanism that the machine lacks, or null. */
 function findMissing({ level, paranoid }: JailOptions, probe: JailProbe): string | null {
   const required: [layer: string, found: true | number | Absence][] = [
     ["layer 4 (limits from outside, by node:ffi)", probe.ffi],
@@ -207,7 +211,7 @@ function findMissing({ level, paranoid }: JailOptions, probe: JailProbe): string
   return missing.length === 0 ? null : missing.join(" ");
 }
 
-/** The first two sentences of a JailUnavailableError; the caller adds which lower level would work. */
+/** First two sentences of a JailUnavailableError; the caller adds which lower level would work. */
 export function describeAbsence(
   level: JailOptions["level"],
   layer: string,

@@ -1,6 +1,7 @@
 /**
- * Landlock: what the calling thread, and everything it starts, may still open. All rights the kernel's ABI knows are
- * handled, so all that is not granted is refused. Irrevocable. Bundled into the child.
+ * Landlock limits what the calling thread and everything it starts may open. The ruleset handles every right the
+ * kernel's ABI knows,
+ * so anything not granted is refused. Irrevocable. Bundled into the child.
  */
 import {
   EINVAL,
@@ -22,7 +23,7 @@ import {
 } from "./kernel/kernel-headers.ts";
 import { allocate, type Kernel } from "./kernel/syscalls.ts";
 
-/** An open file descriptor (O_PATH suffices) of a file that stays readable, and whether it may be executed. */
+/** An open descriptor (O_PATH suffices) of a file that stays readable, and whether it may be executed. */
 export interface LandlockGrant {
   fd: number;
   execute: boolean;
@@ -34,11 +35,11 @@ export interface LandlockScope {
   tcp: boolean;
   /** Signals to, and abstract Unix sockets of, processes outside. */
   signals: boolean;
-  /** All threads at once, not only the caller. */
+  /** Applies to all threads, not only the caller. */
   allThreads: boolean;
 }
 
-/** Landlock's ABI version: 0 where the kernel has none, does not enable it, or a container forbids it. */
+/** Returns Landlock's ABI version; 0 if the kernel lacks it, disables it, or a container forbids it. */
 export function landlockAbi(kernel: Kernel): number {
   return Math.max(0, kernel.syscall(NR_LANDLOCK_CREATE_RULESET, null, 0, LANDLOCK_CREATE_RULESET_VERSION));
 }
@@ -48,8 +49,9 @@ export function landlockScope(abi: number): LandlockScope {
 }
 
 /**
- * Restricts the calling thread to the granted files; `all` threads of the process, where the ABI can. Needs no_new_privs or
- * CAP_SYS_ADMIN. Throws an Error that names the step and the errno; a domain is never put on in part.
+ * Restricts the calling thread, or with `all` and a recent ABI every thread, to the granted files. Needs no_new_privs
+ * or CAP_SYS_ADMIN.
+ * Throws an Error with the step and the errno; never applies a domain in part.
  */
 export function restrictToFiles(
   kernel: Kernel,
@@ -67,7 +69,10 @@ export function restrictToFiles(
   must("landlock_restrict_self", result);
 }
 
-/** A descriptor, close-on-exec, of what landlock_restrict_self(2) puts on. Restricts nothing by itself. Throws as `restrictToFiles` does. */
+/**
+ * Returns a close-on-exec descriptor for landlock_restrict_self(2). Restricts nothing by itself. Throws as
+ * `restrictToFiles` does.
+ */
 function makeRuleset(kernel: Kernel, abi: number, grants: readonly LandlockGrant[]): number {
   const attributes = rulesetAttributes(abi);
   const ruleset = must(
@@ -90,7 +95,7 @@ function makeRuleset(kernel: Kernel, abi: number, grants: readonly LandlockGrant
   return ruleset;
 }
 
-/** struct landlock_ruleset_attr, as long as the ABI knows it: a longer one is refused. */
+/** struct landlock_ruleset_attr, with the length that the ABI knows: the kernel refuses a longer one. */
 function rulesetAttributes(abi: number): Uint8Array {
   let files = LANDLOCK_ACCESS_FS_ABI1;
   if (abi >= 2) files |= LANDLOCK_ACCESS_FS_REFER;

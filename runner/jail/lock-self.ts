@@ -1,6 +1,7 @@
 /**
- * What a child does to itself after it has booted and before it is given a script: nothing new can be opened, named or
- * reached afterwards, by JavaScript or by native code. Bundled into the child: Node only, no policy is built here.
+ * Locks a child after it has booted and before it gets a script: afterwards nothing new can be opened, named or
+ * reached, by JavaScript
+ * or native code. Bundled into the child: Node only; the host builds the policy.
  */
 import { Buffer } from "node:buffer";
 import {
@@ -14,13 +15,13 @@ import { type Kernel, openKernel } from "./kernel/syscalls.ts";
 import { restrictToFiles } from "./landlock.ts";
 import { installFilter } from "./seccomp/install.ts";
 
-/** What the host decided, handed to the child on its command line. No secret. */
+/** Decided by the host and passed on the command line. Contains no secret. */
 export interface SelfLock {
-  /** The process that started the child. */
+  /** Process that started the child. */
   parentPid: number;
-  /** Of this kernel; 0 leaves Landlock out. */
+  /** 0 leaves Landlock out. */
   landlockAbi: number;
-  /** The seccomp program, base64; empty leaves it out. */
+  /** The seccomp program in base64; empty leaves it out. */
   filter: string;
   pidOffsets: number[];
 }
@@ -29,8 +30,9 @@ export interface SelfLock {
 const MAX_DESCRIPTORS = 64;
 
 /**
- * Layer 3. Throws when a step fails: the child must end without having said that it is ready. Afterwards the process dies
- * with the thread that started it.
+ * Layer 3. Throws if a step fails: then the child must end without reporting ready. Afterwards the process dies with
+ * the thread that
+ * started it.
  */
 export function lockKernel(lock: SelfLock, kernel: Kernel = openKernel()): void {
   must("PR_SET_PDEATHSIG", kernel.prctl(PR_SET_PDEATHSIG, SIGKILL));
@@ -38,7 +40,7 @@ export function lockKernel(lock: SelfLock, kernel: Kernel = openKernel()): void 
   if (parentPid !== lock.parentPid) {
     throw new Error(`parent is ${parentPid}, expected ${lock.parentPid}: it died before it could be watched`);
   }
-  // The server lets nothing be inherited and looks at each child from outside; this is for what it could not see.
+  // The server lets nothing be inherited and checks each child from outside; this covers what it could not see.
   kernel.syscall(NR_CLOSE_RANGE, MAX_DESCRIPTORS, 0xffff_ffff, 0);
   must("PR_SET_NO_NEW_PRIVS", kernel.prctl(PR_SET_NO_NEW_PRIVS, 1));
   if (lock.landlockAbi > 0) restrictToFiles(kernel, lock.landlockAbi, []);

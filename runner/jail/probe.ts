@@ -1,6 +1,7 @@
 /**
- * What this machine, kernel and Node offer for the jail: asked, not derived from version numbers. Each absence comes with
- * its reason and its remedy. The answers are judged elsewhere.
+ * Asks what this machine, kernel and Node offer for the jail, instead of deriving it from versions. Each absence has
+ * a reason and a
+ * remedy. Callers judge the results.
  */
 import { readFileSync } from "node:fs";
 import { release } from "node:os";
@@ -16,28 +17,28 @@ export interface Absence {
   fix: string;
 }
 
-/** Per mechanism: what is there, or why it is not. */
+/** For each mechanism, what exists or why it is absent. */
 export interface JailProbe {
   nodeVersion: string;
   platform: string;
   kernelRelease: string;
-  /** null: an architecture the filters are not made for. */
+  /** Null on an architecture without filters. */
   architecture: Architecture | null;
   ffi: true | Absence;
   seccomp: true | Absence;
-  /** Its ABI version; see `landlockScope` for what each covers. */
+  /** ABI version; see `landlockScope` for what each covers. */
   landlockAbi: number | Absence;
-  /** The version of a tree with memory, pids and cpu, a part of which may be written. */
+  /** Version of a tree with memory, pids and cpu that is partly writable. */
   cgroups: 1 | 2 | Absence;
-  /** The kernel in user space that this runs on in place of the machine's, by its own log; null: none that is known. */
+  /** A user-space kernel that identifies itself in its log (gVisor); null if none does. */
   ownKernel: string | null;
   /** kernel.yama.ptrace_scope; null without Yama. */
   yamaPtraceScope: number | null;
 }
 
 /**
- * Asks once and changes nothing; about control groups, which take longest, when their answer is read. `open` stands for the way
- * to the kernel.
+ * Asks once and changes nothing. Looks at control groups, which take longest, only when their result is read. `open`
+ * provides the kernel.
  */
 export function probeJail(open: () => Kernel = openKernel): JailProbe {
   const base = {
@@ -114,7 +115,7 @@ function probeLandlock(kernel: Kernel): number | Absence {
   };
 }
 
-/** What gVisor's log begins with. Where the log may not be read, a container's profile may forbid it: nothing is known then. */
+/** First words of gVisor's log. A container's profile may forbid reading it: then nothing is known. */
 const GVISOR = "Starting gVisor";
 const LOG_BYTES = 4096;
 

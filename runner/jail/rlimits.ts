@@ -1,6 +1,7 @@
 /**
- * Limits put on a waiting child from outside, per run, by prlimit(2): works for a process of the same user without any
- * privilege. Each is the exact number the kernel was given; nothing here watches or kills.
+ * Sets a waiting child's limits from outside, per run, with prlimit(2), which needs no privilege for a process of the
+ * same user. The
+ * kernel enforces them exactly; nothing here watches or kills.
  */
 import { readFileSync } from "node:fs";
 import { readStatusBytes } from "../process/monitor.ts";
@@ -16,26 +17,27 @@ import {
 } from "./kernel/kernel-headers.ts";
 import { type Kernel, openKernel } from "./kernel/syscalls.ts";
 
-/** What one run may use. */
+/** Limits of one run. */
 export interface RunLimits {
-  /** CPU time of the run, all threads; the kernel counts whole seconds, so it acts up to a second late. null: no limit. */
+  /** CPU time of all threads. The kernel counts whole seconds, so it acts up to a second late. Null for no limit. */
   cpuMs: number | null;
-  /** Memory beyond what the idle child has: the JavaScript heap and the buffers outside it. */
+  /** Memory beyond the idle child's: the JavaScript heap and the buffers outside it. */
   memoryBytes: number;
 }
 
-/** What an idle child holds; the baseline of its limits. */
+/** Usage of an idle child, the baseline of its limits. */
 export interface IdleUsage {
-  /** VmData of /proc/<pid>/status: what RLIMIT_DATA counts. V8 reserves its code range in it, so it is no constant. */
+  /** VmData of /proc/<pid>/status, which RLIMIT_DATA counts. It includes V8's code range, so it varies. */
   dataBytes: number;
 }
 
-/** Descriptors a child may hold: fewer than about 25 crash Node. */
+/** Descriptors a child may hold: Node crashes with fewer than about 25. */
 const MAX_DESCRIPTORS = 64n;
 
 /**
- * Limits a waiting child for the run it is about to get. Throws an Error that names the limit when the kernel refuses or
- * the child is gone. Past `cpuMs` SIGXCPU comes, one second later SIGKILL.
+ * Limits a waiting child for its next run. Throws an Error that names the limit if the kernel refuses or the child is
+ * gone. After
+ * `cpuMs` the child gets SIGXCPU, one second later SIGKILL.
  */
 export function limitChild(kernel: Kernel, pid: number, limits: RunLimits, idle: IdleUsage): void {
   const dataBytes = BigInt(Math.ceil(idle.dataBytes + limits.memoryBytes));
@@ -47,8 +49,9 @@ export function limitChild(kernel: Kernel, pid: number, limits: RunLimits, idle:
 }
 
 /**
- * Limits the CPU time from now on; one that is passed already (-Infinity) ends the process at once. `for good` cannot be
- * undone and ends in SIGKILL; `until the next` can be replaced by the next run's limit, or lifted by null. Throws as `limitChild` does.
+ * Limits CPU time from now on; a limit already passed (-Infinity) ends the process at once. `for good` cannot be
+ * undone and ends in
+ * SIGKILL; `until the next` is replaced by the next run's limit, or lifted by null. Throws as `limitChild` does.
  */
 export function limitCpu(
   kernel: Kernel,
@@ -61,7 +64,7 @@ export function limitCpu(
   set(kernel, pid, "RLIMIT_CPU", RLIMIT_CPU, seconds, scope === "for good" ? seconds + 1n : RLIM_INFINITY);
 }
 
-/** Where the server itself was started with a lower hard limit, that one stays. */
+/** Keeps a lower hard limit that the server was started with. */
 function set(kernel: Kernel, pid: number, name: string, resource: number, soft: bigint, hard: bigint): void {
   const present = kernel.prlimit(pid, resource);
   if (typeof present === "number") throw describeRefusal(name, pid, present);
@@ -77,7 +80,7 @@ function describeRefusal(name: string, pid: number, answer: number): Error {
   );
 }
 
-/** Reads what a waiting child holds. Throws when it is gone. */
+/** Reads the usage of a waiting child. Throws if it is gone. */
 export function readIdleUsage(pid: number): IdleUsage {
   const status = readFileSync(`/proc/${pid}/status`, "latin1");
   const dataBytes = readStatusBytes(status, "VmData");
@@ -85,21 +88,21 @@ export function readIdleUsage(pid: number): IdleUsage {
   return { dataBytes };
 }
 
-/** utime + stime of /proc/<pid>/stat, in clock ticks of 10 ms (USER_HZ is 100 on every Linux Node runs on). */
+/** utime + stime of /proc/<pid>/stat, in clock ticks of 10 ms (USER_HZ is 100 on every Linux that Node supports). */
 function readCpuMs(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-  // The name in parentheses may contain anything; fields count from behind it.
+  // The name in parentheses may contain anything, so fields count from behind it.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
-/** Whether a limit of memory has been put on a process; that the kernel keeps to it is not said. */
+/** Whether a memory limit is set; the kernel may still not enforce it. */
 export function isDataLimited(pid: number): boolean {
   const limit = openKernel().prlimit(pid, RLIMIT_DATA);
   return typeof limit !== "number" && limit.soft !== RLIM_INFINITY;
 }
 
-/** Names as in /proc/<pid>/limits, and the most that is accepted of each; null: any number. */
+/** Limits as named in /proc/<pid>/limits, with the highest value accepted; null accepts any. */
 const EXPECTED: readonly [name: string, most: number | null][] = [
   ["Max data size", null],
   ["Max file size", 0],
@@ -107,7 +110,7 @@ const EXPECTED: readonly [name: string, most: number | null][] = [
   ["Max open files", 64],
 ];
 
-/** Whether each is there, and what was read, as part of a sentence. */
+/** Returns whether every limit is set, and the values read as part of a sentence. */
 export function findLimits(pid: number): { holds: boolean; observed: string; memoryBy: "kernel" } {
   const text = readFileSync(`/proc/${pid}/limits`, "latin1");
   const missing = EXPECTED.filter(([name, most]) => {

@@ -1,18 +1,19 @@
 /**
- * Which files a Node binary needs to start and nothing more: itself, the loader and its shared libraries, found by
- * asking the binary once. What is listed here is all that a child can ever open.
+ * Lists the files a Node binary needs to start: itself, the loader and its shared libraries, found by asking the
+ * binary once. A child
+ * can never open anything else.
  */
 import { execFile } from "node:child_process";
 import { readFileSync, realpathSync } from "node:fs";
 import { promisify } from "node:util";
 
-/** Absolute, resolved paths; a folder stands for all that is in it. */
+/** Absolute, resolved paths; a folder includes its contents. */
 export interface RuntimeFiles {
   execute: string[];
   read: string[];
 }
 
-/** A Node binary as it describes itself. */
+/** A Node binary's description of itself. */
 export interface NodeRuntime {
   /** Resolved path. */
   path: string;
@@ -23,7 +24,7 @@ export interface NodeRuntime {
 }
 
 const MAX_START_MS = 10_000;
-/** Read by the loader where they exist; /dev/null stands in for openssl.cnf, which Node must be able to open. */
+/** Read by the loader where they exist; /dev/null replaces openssl.cnf, which Node must be able to open. */
 const OPTIONAL_FILES = [
   "/etc/ld.so.cache",
   "/etc/ld-musl-x86_64.path",
@@ -37,7 +38,7 @@ process.stdout.write(JSON.stringify({
   sharedObjects: process.report.getReport().sharedObjects,
 }))`;
 
-/** Asks the binary, which is started once for that if it is not the one this runs in. Rejects when it does not start; Linux only. */
+/** Asks the binary; starts it once if it is not the current one. Rejects if it does not start; Linux only. */
 export async function inspectNode(nodePath: string): Promise<NodeRuntime> {
   const path = realpathSync.native(nodePath);
   if (path === realpathSync.native(process.execPath)) {
@@ -55,7 +56,7 @@ export async function inspectNode(nodePath: string): Promise<NodeRuntime> {
   };
 }
 
-/** What is mapped to be executed in this process: the loader and system libraries, no add-on of a package. */
+/** Lists executable mappings of this process: the loader and system libraries, no package's add-on. */
 function listOwnLibraries(program: string): string[] {
   const mapped = readFileSync("/proc/self/maps", "utf8").split("\n");
   const executed = mapped
@@ -66,7 +67,10 @@ function listOwnLibraries(program: string): string[] {
   );
 }
 
-/** The files a child of this runtime may open; `more` are files or folders of ours. Those that do not exist are left out. */
+/**
+ * Lists the files that children of this runtime may open; `more` adds files or folders of ours. Leaves out missing
+ * ones.
+ */
 export async function listRuntimeFiles(runtime: NodeRuntime, more: readonly string[]): Promise<RuntimeFiles> {
   const isLoader = (path: string) => /\/ld-[^/]*\.so[^/]*$/.test(path);
   const resolve = (paths: readonly string[]) => [

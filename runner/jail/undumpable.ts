@@ -1,11 +1,12 @@
-/** Keeps what is in the memory of a process, its environment at its start included, from other programs of the same user. */
+/** Hides a process's memory, including its environment at start, from other programs of the same user. */
 import { PR_SET_DUMPABLE } from "./kernel/kernel-headers.ts";
 import { openKernel } from "./kernel/syscalls.ts";
 
 /**
- * From now on the kernel refuses them the files of /proc/<pid> that show memory, environment and descriptors, and tracing; and it
- * writes no core dump. Root still may. Programs that are started afterwards are as they always are. Answers false where it cannot
- * be had: without node:ffi, and on other systems than Linux.
+ * Makes the kernel refuse them tracing and the files of /proc/<pid> that show memory, environment and descriptors,
+ * and write no core
+ * dump. Root still may. Does not affect programs started afterwards. Returns false without node:ffi and outside
+ * Linux.
  */
 export function hideMemory(): boolean {
   if (process.platform !== "linux") return false;

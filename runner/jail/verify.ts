@@ -1,41 +1,42 @@
 /**
- * Whether the kernel's part of the jail is on the threads of a process, read from outside: nothing it says about itself is
- * believed. Descriptors and environment are checked elsewhere.
+ * Verifies from outside that a process's threads carry the kernel's part of the jail, without believing anything it
+ * reports. Others
+ * check descriptors and environment.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { readStatusField } from "../process/monitor.ts";
 import { findHeldSet } from "./capabilities.ts";
 
-/** Of one thread: /proc/<pid>/task/<tid>/status. */
+/** State of one thread, from /proc/<pid>/task/<tid>/status. */
 export interface ThreadState {
   threadId: number;
   name: string;
-  /** null: the kernel does not say (gVisor). */
+  /** Null if the kernel does not say (gVisor). */
   noNewPrivileges: boolean | null;
-  /** The first of the sets of capabilities that must be empty and is not; null: all are. */
+  /** First capability set that must be empty and is not; null if all are empty. */
   heldSet: string | null;
-  /** Seccomp filters in force; null: some are, and the kernel does not count them (before 5.9). */
+  /** Seccomp filters in force; null if there are some but the kernel does not count them (before 5.9). */
   filters: number | null;
 }
 
-/** Reads every thread of a process. Throws when it is gone. */
+/** Reads every thread of a process. Throws if it is gone. */
 export function readThreads(pid: number | "self", emptySets: readonly string[] = []): ThreadState[] {
   return readdirSync(`/proc/${pid}/task`).map((threadId) =>
     readThread(`/proc/${pid}/task/${threadId}`, emptySets),
   );
 }
 
-/** Reads the main thread of a process. Throws when it is gone. */
+/** Reads the main thread of a process. Throws if it is gone. */
 export function readMainThread(pid: number | "self", emptySets: readonly string[] = []): ThreadState {
   return readThread(`/proc/${pid}`, emptySets);
 }
 
-/** Reads one thread: `/proc/<pid>`, its main one, or `/proc/<pid>/task/<tid>`. Throws when it is gone. */
+/** Reads one thread: `/proc/<pid>` for the main one, or `/proc/<pid>/task/<tid>`. Throws if it is gone. */
 function readThread(folder: string, emptySets: readonly string[]): ThreadState {
   return parseThread(readFileSync(`${folder}/status`, "latin1"), emptySets);
 }
 
-/** What a status file of /proc says of one thread. */
+/** Parses a status file of /proc. */
 export function parseThread(status: string, emptySets: readonly string[] = []): ThreadState {
   const field = (name: string) => readStatusField(status, name) ?? "";
   const isFiltered = field("Seccomp") === "2";
@@ -49,21 +50,23 @@ export function parseThread(status: string, emptySets: readonly string[] = []): 
   };
 }
 
-/** What is required of every thread that is looked at of a child that says it has booted. */
+/** Requirements for every checked thread of a booted child. */
 export interface RequiredThreads {
   /**
-   * Those the server's main thread has, because a container puts some on everything, and two more in the full jail; null:
-   * some, on a kernel that does not count.
+   * The filters of the server's main thread, since containers install some on everything, plus two in the full jail.
+   * Null requires some,
+   * on a kernel that does not count.
    */
   filters: number | null;
   noNewPrivileges: boolean;
-  /** Sets of capabilities, named as in /proc/<pid>/status. */
+  /** Capability sets, named as in /proc/<pid>/status. */
   emptySets: readonly string[];
 }
 
 /**
- * How the threads of a process differ from what they must be, as sentences; empty when they do not. `main` looks at its
- * main thread alone. Throws when the process is gone.
+ * Returns sentences about how a process's threads differ from the requirements; empty if they do not. `main` checks
+ * only its main
+ * thread. Throws if the process is gone.
  */
 export function findThreadDifferences(
   pid: number,
@@ -88,7 +91,7 @@ export function findThreadDifferences(
   });
 }
 
-/** Whether the filters in force are those required; where the kernel does not count, that there are some must do. */
+/** Compares the number of filters; if the kernel does not count, any filter suffices. */
 export function hasEnoughFilters(found: number | null, required: number | null): boolean {
   return found === null || found >= (required ?? 1);
 }

@@ -1,4 +1,4 @@
-/** Groups as folders of the tree: their names, what is written into them, and how they go away. Alike in both versions. */
+/** Control groups as folders, alike in both versions: names, writes and removal. */
 import { existsSync, readdirSync, rmdirSync } from "node:fs";
 import { readFile, rmdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -6,10 +6,10 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { GroupFiles } from "./model.ts";
 
 export const CPU_PERIOD_US = 100_000;
-/** The least quota the kernel takes. */
+/** Smallest quota that the kernel accepts. */
 const MIN_QUOTA_US = 1000;
 
-/** The folder of one wall's groups: the process that made it, and which of its walls. */
+/** Folder of one wall's groups: pid of the server, and a counter. */
 const ROOT_NAME = /^cyrnel-(\d+)-\d+$/;
 let wallCount = 0;
 const REMOVE_TRIES = 20;
@@ -20,17 +20,17 @@ export function nameRoot(): string {
   return `cyrnel-${process.pid}-${wallCount}`;
 }
 
-/** Microseconds of `CPU_PERIOD_US`. */
+/** Microseconds per `CPU_PERIOD_US`. */
 export function toQuota(cpuMillis: number): number {
   return Math.max(MIN_QUOTA_US, Math.round((cpuMillis * CPU_PERIOD_US) / 1000));
 }
 
-/** `events`: the file that counts them. */
+/** `events` is the file that counts kills. */
 export async function countMemoryKills(events: string): Promise<number> {
   return Number(/^oom_kill (\d+)$/m.exec(await readFile(events, "latin1"))?.[1] ?? "0");
 }
 
-/** Settings a kernel may be built without. */
+/** Writes a setting that a kernel may be built without. */
 export async function writeOptional(files: GroupFiles, path: string, value: string): Promise<void> {
   try {
     await files.writeFile(path, value);
@@ -40,7 +40,7 @@ export async function writeOptional(files: GroupFiles, path: string, value: stri
   }
 }
 
-/** Empty folders of servers that were killed. Done in the background; what cannot be removed stays. */
+/** Removes empty folders of killed servers in the background; ignores failures. */
 export function removeLeftoversSoon(base: string): void {
   setImmediate(() => {
     try {
@@ -49,7 +49,7 @@ export function removeLeftoversSoon(base: string): void {
   });
 }
 
-/** One with a process in it cannot be removed. */
+/** A group that contains a process cannot be removed. */
 function removeLeftovers(base: string): void {
   for (const name of readdirSync(base)) {
     const pid = ROOT_NAME.exec(name)?.[1];
@@ -60,7 +60,7 @@ function removeLeftovers(base: string): void {
   }
 }
 
-/** Removes groups whose processes are ending. */
+/** Removes groups whose processes are about to end. */
 export async function removeSoon(groups: readonly string[]): Promise<void> {
   for (let tries = 0; tries < REMOVE_TRIES; tries += 1) {
     const left = await Promise.all(groups.map((group) => rmdir(group).then(() => false, isStillThere)));
@@ -73,7 +73,7 @@ function isStillThere(error: NodeJS.ErrnoException): boolean {
   return error.code !== "ENOENT";
 }
 
-/** A group with a process in it, or one above another, stays. */
+/** Leaves groups that contain processes or other groups. */
 export function removeEmpty(groups: readonly string[]): void {
   for (const group of groups) {
     try {

@@ -1,40 +1,40 @@
-/** A part of the cgroup tree that processes are started in, the same for both versions. */
+/** The part of the cgroup tree that contains runs; the same interface for both versions. */
 import type { BirthGroup } from "../../process/start-process.ts";
 
-/** What one run's group may use, everything in it together. */
+/** Limits of one run's group as a whole. */
 export interface GroupLimits {
   memoryBytes: number;
   /** Processes and threads. */
   maxThreads: number;
-  /** Thousandths of one CPU; null: as many as there are. */
+  /** Thousandths of a CPU; null for no limit. */
   cpuMillis: number | null;
 }
 
-/** It is born there; or, where that cannot be, moved there while it boots: `admit` rejects when the kernel refuses. */
+/** The child is born in the group, or else moved there while it boots; `admit` rejects if the kernel refuses. */
 export type Entrance = { birth: BirthGroup } | { birth: null; admit(pid: number): Promise<void> };
 
 export interface RunGroup {
-  /** As /proc/<pid>/cgroup names it, to see from outside that a process is in it. */
+  /** As in /proc/<pid>/cgroup, to verify membership from outside. */
   readonly name: string;
-  /** How a process gets into it. Valid until it is removed. */
+  /** Valid until the group is removed. */
   readonly entrance: Entrance;
-  /** Sets what those in it may use; rejects when the kernel refuses. */
+  /** Rejects if the kernel refuses a limit. */
   limit(limits: GroupLimits): Promise<void>;
-  /** How often the kernel has killed in this group because memory ran out, since it was made. */
+  /** Counts kills for lack of memory since the group was created. */
   countMemoryKills(): Promise<number>;
-  /** SIGKILL to everything in it. */
+  /** Sends SIGKILL to every process in the group. */
   kill(): Promise<void>;
-  /** Removes the group once it is empty; gives up after a second and leaves it to the next start of a server. */
+  /** Removes the group once it is empty. Gives up after a second; the next server start cleans up. */
   remove(): Promise<void>;
 }
 
 export interface Cgroups extends Disposable {
   version: 1 | 2;
-  /** Where the groups are made. */
+  /** Parent folder of the groups. */
   path: string;
-  /** Makes a group; rejects when the kernel refuses. */
+  /** Creates a group; rejects if the kernel refuses. */
   make(name: string): Promise<RunGroup>;
-  /** Removes what is empty. */
+  /** Removes empty groups. */
   [Symbol.dispose](): void;
 }
 
@@ -44,7 +44,7 @@ export interface CgroupsAbsent {
   fix: string;
 }
 
-/** How groups are made: node:fs/promises, because the kernel may let the caller wait while it moves a process; others in tests. */
+/** Uses node:fs/promises, because the kernel may block the writer while it moves a process. Tests substitute it. */
 export interface GroupFiles {
   mkdir(path: string): Promise<unknown>;
   writeFile(path: string, text: string): Promise<void>;

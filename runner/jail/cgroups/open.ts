@@ -1,6 +1,7 @@
 /**
- * One control group per run, where the server may write a part of the cgroup tree: version 2 delegated to it, or version 1.
- * Limits are then exact and hold for everything in the group; where there is none, `openCgroups` says why.
+ * Opens one control group per run where the server may write a part of the cgroup tree: version 2 with delegation, or
+ * version 1.
+ * Limits are then exact and cover the whole group. Otherwise `openCgroups` says why not.
  */
 import { mkdir, writeFile } from "node:fs/promises";
 import type { Cgroups, CgroupsAbsent, GroupFiles } from "./model.ts";
@@ -11,12 +12,12 @@ import { findVersion2, openVersion2 } from "./version2.ts";
 const FIX =
   "delegate a cgroup v2 subtree with memory, pids and cpu to the server (systemd: Delegate=yes, DelegateSubgroup=server); without it limits come from rlimits and the monitor";
 
-/** Looks for a writable part of the tree and changes nothing; absence is an answer, not an error. */
+/** Looks for a writable part of the tree without changing anything. Returns the reason if there is none. */
 export function findCgroups(sources: CgroupSources = readSources()): { version: 1 | 2 } | CgroupsAbsent {
   return firstOf<{ version: 1 | 2 }>([findVersion2, findVersion1], sources);
 }
 
-/** Looks for a writable part of the tree and prepares it; absence is an answer, not an error. */
+/** Finds and prepares a writable part of the tree. Returns the reason if there is none. */
 export function openCgroups(
   sources: CgroupSources = readSources(),
   files: GroupFiles = { mkdir, writeFile },

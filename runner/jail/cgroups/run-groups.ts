@@ -1,32 +1,33 @@
 /**
- * Layer 5: a control group round each child, where the server may write a part of the cgroup tree. Groups are made when they
- * are needed, hold one child at a time and are used again: making one costs the kernel more than a move does.
+ * Layer 5: a control group around each child, where the server may write a part of the cgroup tree. A group holds one
+ * child at a
+ * time and is reused, because creating one costs the kernel more than moving a process.
  */
 import type { BirthGroup } from "../../process/start-process.ts";
 import type { Cgroups, GroupLimits, RunGroup } from "./model.ts";
 
-/** Groups kept for later children; what is beyond is removed. */
+/** Unused groups kept for later children; the rest are removed. */
 const MAX_SPARE_GROUPS = 64;
 
-/** A place for one child, in a group of its own. */
+/** One child's place in its own group. */
 export interface Placement {
-  /** In which the child is to be born; null: it cannot be. */
+  /** Group in which the child is born; null if that is impossible. */
   readonly birth: BirthGroup | null;
-  /** Sees to it that the child is in the group, whichever way. Rejects when the kernel refuses. */
+  /** Ensures that the child is in the group. Rejects if the kernel refuses. */
   admit(pid: number): Promise<void>;
-  /** A part of the path in /proc/<pid>/cgroup. */
+  /** Part of the path in /proc/<pid>/cgroup. */
   readonly groupName: string;
-  /** Whether the kernel has killed in the group for want of memory since it was taken for the child. */
+  /** Whether the kernel killed in the group for lack of memory since the child got it. */
   ranOutOfMemory(): Promise<boolean>;
-  /** To be called once the child has been reaped, or was not started: kills what it may have left. Never rejects. Idempotent. */
+  /** Call after the child was reaped or failed to start: kills its leftovers. Never rejects. Idempotent. */
   release(): Promise<void>;
 }
 
 export interface RunGroups extends AsyncDisposable {
   readonly version: 1 | 2;
-  /** Where the groups are. */
+  /** Parent folder of the groups. */
   readonly path: string;
-  /** A group with these limits for a child that is about to be started. Rejects when the kernel refuses a part of it. */
+  /** Reserves a group with these limits for a child that is about to start. Rejects if the kernel refuses a limit. */
   reserve(limits: GroupLimits): Promise<Placement>;
 }
 
@@ -36,10 +37,10 @@ interface Kept {
   memoryKills: number;
 }
 
-/** Takes over `cgroups`: disposing ends what is left in any group and removes them all. */
+/** Owns `cgroups`: disposing kills what is left in any group and removes them all. */
 export function createRunGroups(cgroups: Cgroups): RunGroups {
   const spare: Kept[] = [];
-  /** Of the placements that are not released yet. */
+  /** Releases of reserved placements. */
   const held = new Set<() => Promise<void>>();
   const leaving = new Set<Promise<void>>();
   let made = 0;
@@ -53,7 +54,7 @@ export function createRunGroups(cgroups: Cgroups): RunGroups {
   }
 
   async function take(limits: GroupLimits): Promise<Kept> {
-    // The one that has rested longest: what the child before used of its processor time is paid for.
+    // Takes the group that rested longest: the kernel has settled the CPU debt of its last child.
     const kept = spare.shift();
     if (kept === undefined) return make(limits);
     if (!isSame(kept.limits, limits)) {
@@ -71,7 +72,7 @@ export function createRunGroups(cgroups: Cgroups): RunGroups {
         return;
       }
     } catch {
-      // Not to be trusted with another child.
+      // The group is unreliable and must not be reused.
     }
     await kept.group.remove();
   }
@@ -115,7 +116,7 @@ export function createRunGroups(cgroups: Cgroups): RunGroups {
   };
 }
 
-/** One that cannot be limited is not kept. */
+/** Drops a group that cannot be limited. */
 async function limit(group: RunGroup, limits: GroupLimits): Promise<void> {
   try {
     await group.limit(limits);

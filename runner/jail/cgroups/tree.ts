@@ -1,12 +1,12 @@
-/** Where in the tree of control groups this process is, as the kernel says it. */
+/** Finds this process in the tree of control groups. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** Those a run is limited by. */
+/** Controllers that limit runs. */
 export const CONTROLLERS = ["memory", "pids", "cpu"] as const;
 export type Controller = (typeof CONTROLLERS)[number];
 
-/** Where the kernel says cgroups are; files of /proc/self by default, others in tests. */
+/** The kernel's description of cgroups: files of /proc/self; tests substitute them. */
 export interface CgroupSources {
   mountinfo: string;
   cgroup: string;
@@ -19,7 +19,10 @@ export function readSources(): CgroupSources {
   };
 }
 
-/** The server's own group of a version 1 controller, or of version 2 (null); at the top, it sees none above it. */
+/**
+ * Returns the server's own group in a version 1 controller, or in version 2 (null). In the root group it sees no
+ * group above.
+ */
 export function findOwnGroup(
   sources: CgroupSources,
   controller: Controller | null,
@@ -38,7 +41,7 @@ export function findOwnGroup(
     const matches =
       controller === null ? type === "cgroup2" : type === "cgroup" && options.split(",").includes(controller);
     if (!matches || path === undefined) continue;
-    // In a container the mount shows a part of the tree whose path the kernel still counts from the top.
+    // A container's mount shows a part of the tree, while the kernel counts paths from the top.
     const below = root !== "/" && path.startsWith(root) ? path.slice(root.length) : path;
     return { path: join(mountpoint, below), isTop: below === "" || below === "/" };
   }

@@ -14,7 +14,7 @@ import {
 import type { Cgroups, GroupFiles } from "./model.ts";
 import { type CgroupSources, CONTROLLERS, type Controller, findOwnGroup } from "./tree.ts";
 
-/** The server's own folder, by controller. Throws when nothing can be made in one of them. */
+/** Finds the server's own folder for each controller. Throws if it cannot create groups in one of them. */
 export function findVersion1(sources: CgroupSources): { version: 1; roots: Map<Controller, string> } {
   const roots = new Map<Controller, string>();
   for (const controller of CONTROLLERS) {
@@ -26,7 +26,7 @@ export function findVersion1(sources: CgroupSources): { version: 1; roots: Map<C
   return { version: 1, roots };
 }
 
-/** Throws when there is none. */
+/** Throws if there is no writable tree. */
 export function openVersion1(sources: CgroupSources, files: GroupFiles): Cgroups {
   const { roots: owned } = findVersion1(sources);
   const rootName = nameRoot();
@@ -37,7 +37,7 @@ export function openVersion1(sources: CgroupSources, files: GroupFiles): Cgroups
   let leave: number[];
   try {
     for (const root of roots.values()) mkdirSync(root, { recursive: true });
-    // The CPU first: what follows then runs with the server's share.
+    // CPU first, so that what follows runs with the server's share.
     leave = openTasks(homes.toReversed());
   } catch (error) {
     removeRoots();
@@ -85,7 +85,7 @@ export function openVersion1(sources: CgroupSources, files: GroupFiles): Cgroups
   };
 }
 
-/** Close-on-exec, as all that Node opens. Throws when the system has no descriptors left. */
+/** Close-on-exec, like everything Node opens. Throws when the system has no descriptors left. */
 function openTasks(groups: readonly string[]): number[] {
   const files: number[] = [];
   try {
@@ -97,7 +97,7 @@ function openTasks(groups: readonly string[]): number[] {
   }
 }
 
-/** A group may not be given more than the one above it has, which holds for it all the same. */
+/** A quota may not exceed the parent's, which applies in any case. */
 async function setQuota(files: GroupFiles, path: string, cpuMillis: number): Promise<void> {
   try {
     await files.writeFile(path, `${toQuota(cpuMillis)}`);
@@ -107,7 +107,7 @@ async function setQuota(files: GroupFiles, path: string, cpuMillis: number): Pro
   }
 }
 
-/** Memory, and memory with swap together where the kernel counts it. The second must never be below the first. */
+/** Sets memory, and memory plus swap where the kernel counts it. The second must never be below the first. */
 async function setMemory(files: GroupFiles, group: string, memoryBytes: number): Promise<void> {
   const memory = join(group, "memory.limit_in_bytes");
   const withSwap = join(group, "memory.memsw.limit_in_bytes");
@@ -115,23 +115,23 @@ async function setMemory(files: GroupFiles, group: string, memoryBytes: number):
     await files.writeFile(memory, `${memoryBytes}`);
     await writeOptional(files, withSwap, `${memoryBytes}`);
   } catch (error) {
-    // More than the second allows at present: that one goes up first.
+    // The new limit exceeds the current one for memory plus swap: raise that first.
     if ((error as NodeJS.ErrnoException).code !== "EINVAL") throw error;
     await files.writeFile(withSwap, `${memoryBytes}`);
     await files.writeFile(memory, `${memoryBytes}`);
   }
 }
 
-/** Reads at once: the list is in memory, and a thread for it costs four times as much as the reading. */
+/** Reads synchronously: the list is in memory, and a thread would cost four times as much as reading it. */
 function killMembers(group: string): void {
   for (const line of readFileSync(join(group, "cgroup.procs"), "latin1").split("\n")) {
     const pid = Number(line);
-    // A thread of the server's own is there for as long as it takes to start a child.
+    // A thread of the server is in the group while it starts a child.
     if (line === "" || pid === process.pid) continue;
     try {
       process.kill(pid, "SIGKILL");
     } catch {
-      // It has ended in the meantime.
+      // The process has ended meanwhile.
     }
   }
 }

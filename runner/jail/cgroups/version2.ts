@@ -1,4 +1,4 @@
-/** Control groups of version 2: one tree for all controllers, a part of which is delegated to the server. */
+/** Control groups of version 2: one tree for all controllers, part of which is delegated to the server. */
 import {
   accessSync,
   closeSync,
@@ -25,13 +25,16 @@ import {
 import type { Cgroups, GroupFiles } from "./model.ts";
 import { type CgroupSources, CONTROLLERS, findOwnGroup } from "./tree.ts";
 
-/** `isSubgroup`: the server is in a group beside those of the runs already. Throws when there is none. */
+/**
+ * `isSubgroup` says that the server is already in a group beside those of the runs. Throws if there is no writable
+ * tree.
+ */
 export function findVersion2(sources: CgroupSources): { version: 2; base: string; isSubgroup: boolean } {
   const { path: own, isTop } = findOwnGroup(sources, null);
   const available = readFileSync(join(own, "cgroup.controllers"), "latin1").trim().split(" ");
   const missing = CONTROLLERS.filter((controller) => !available.includes(controller));
   if (missing.length > 0) throw new Error(`cgroup v2 at ${own} lacks ${missing.join(", ")}`);
-  // Root can also write to groups that belong to others, such as the session it was started from: those are left alone.
+  // Root can also write to groups of others, such as its login session's: leave those alone.
   const isSubgroup = basename(own) === "server";
   if (!isSubgroup && !isTop && process.getuid?.() === 0) {
     throw new Error(`cgroup v2 at ${own} is not known to be delegated to the server`);
@@ -41,10 +44,10 @@ export function findVersion2(sources: CgroupSources): { version: 2; base: string
   return { version: 2, base, isSubgroup };
 }
 
-/** Throws when there is none. */
+/** Throws if there is no writable tree. */
 export function openVersion2(sources: CgroupSources, files: GroupFiles): Cgroups {
   const { base, isSubgroup } = findVersion2(sources);
-  // A group with processes of its own cannot limit groups below it: the server moves into one beside the runs.
+  // A group that contains processes cannot limit groups below it, so the server moves into one beside the runs.
   if (!isSubgroup) {
     mkdirSync(join(base, "server"), { recursive: true });
     writeFileSync(join(base, "server", "cgroup.procs"), `${process.pid}`);
@@ -64,7 +67,7 @@ export function openVersion2(sources: CgroupSources, files: GroupFiles): Cgroups
       await files.mkdir(group);
       return {
         name: join(basename(root), name),
-        // A thread cannot be in another group than its process where memory is limited (cgroup-v2, "Threads").
+        // Where memory is limited, a thread cannot be in another group than its process (cgroup-v2, "Threads").
         entrance: { birth: null, admit: (pid) => writeLater(join(group, "cgroup.procs"), `${pid}`) },
         async limit({ memoryBytes, maxThreads, cpuMillis }) {
           await writeOptional(files, join(group, "memory.swap.max"), "0");
@@ -84,7 +87,7 @@ export function openVersion2(sources: CgroupSources, files: GroupFiles): Cgroups
   };
 }
 
-/** The write may block one thread of the pool, which does not depend on this one. */
+/** The write may block a thread of the pool, but not this one. */
 async function writeLater(path: string, value: string): Promise<void> {
   const file = openSync(path, "w");
   try {

@@ -1,6 +1,7 @@
 /**
- * Constants of the Linux user-space interface, each under the name it has in its kernel header. Values are the same on
- * x86_64 and aarch64 unless said otherwise; system call numbers are in seccomp/syscall-numbers.ts.
+ * Linux constants under the names of their kernel headers. Values are the same on x86_64 and aarch64 unless noted;
+ * system call
+ * numbers are in seccomp/syscall-numbers.ts.
  */
 
 // linux/prctl.h
@@ -176,7 +177,7 @@ export const NR_PRLIMIT64 = isAarch64 ? 261 : 302;
 export const NR_WAIT4 = isAarch64 ? 260 : 61;
 export const NR_WAITID = isAarch64 ? 95 : 247;
 export const NR_SECCOMP = isAarch64 ? 277 : 317;
-/** The same on every architecture. */
+/** Same on every architecture. */
 export const NR_CLOSE_RANGE = 436;
 export const NR_LANDLOCK_CREATE_RULESET = 444;
 export const NR_LANDLOCK_ADD_RULE = 445;

@@ -1,6 +1,7 @@
 /**
- * Open files handed from one process to another over a Unix socket: unix(7), SCM_RIGHTS; cmsg(3). Structures as 64-bit
- * Linux has them. Bundled into the child: Node only.
+ * Passes open files between processes over a Unix socket: unix(7), SCM_RIGHTS; cmsg(3), with the structures of 64-bit
+ * Linux. Bundled
+ * into the child: Node only.
  */
 import {
   AF_UNIX,
@@ -16,7 +17,7 @@ import {
 } from "./kernel-headers.ts";
 import { allocate, type Kernel } from "./syscalls.ts";
 
-/** Of one message. */
+/** Per message. */
 const MAX_BYTES = 64;
 const MAX_DESCRIPTORS = 16;
 
@@ -25,7 +26,7 @@ const MESSAGE_BYTES = 56;
 const VECTOR_BYTES = 16;
 const CONTROL_HEADER_BYTES = 16;
 
-/** Two connected sockets that keep the bounds of messages, close-on-exec. Throws when the kernel refuses. */
+/** Opens two connected sockets that preserve message boundaries, close-on-exec. Throws if the kernel refuses. */
 export function openSocketPair(kernel: Kernel): [number, number] {
   const ends = allocate(8);
   const result = kernel.syscall(NR_SOCKETPAIR, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends);
@@ -34,7 +35,7 @@ export function openSocketPair(kernel: Kernel): [number, number] {
   return [view.getInt32(0, true), view.getInt32(4, true)];
 }
 
-/** Sends `bytes` (at least one) and `descriptors` in one message, and does not wait. Answers 0, or `-errno`. */
+/** Sends `bytes` (at least one) and `descriptors` in one message without waiting. Returns 0 or `-errno`. */
 export function sendDescriptors(
   kernel: Kernel,
   socket: number,
@@ -58,7 +59,7 @@ export interface Received {
   descriptors: number[];
 }
 
-/** Waits for one message; null when the peer has closed. Throws when the kernel refuses. */
+/** Waits for one message; returns null when the peer has closed. Throws if the kernel refuses. */
 export function receiveDescriptors(kernel: Kernel, socket: number): Received | null {
   const { message, data, control } = layOut(kernel, MAX_BYTES, MAX_DESCRIPTORS);
   const length = kernel.syscall(NR_RECVMSG, socket, message, 0);
@@ -71,10 +72,10 @@ export function receiveDescriptors(kernel: Kernel, socket: number): Received | n
   return { bytes: [...data.subarray(0, length)], descriptors };
 }
 
-/** A message with room for so much, nothing in it yet. */
+/** Allocates an empty message of this capacity. */
 function layOut(kernel: Kernel, byteCount: number, descriptorCount: number) {
   const data = allocate(byteCount);
-  // CMSG_SPACE: whole words of eight bytes.
+  // CMSG_SPACE rounds up to words of eight bytes.
   const control = allocate(CONTROL_HEADER_BYTES + 8 * Math.ceil(descriptorCount / 2));
   const vector = allocate(VECTOR_BYTES);
   const vectorView = new DataView(vector.buffer);

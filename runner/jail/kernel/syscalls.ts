@@ -1,6 +1,7 @@
 /**
- * The only place that reaches libc: five small functions behind which another backend could be put. Everything here
- * acts on the calling thread or, where a pid is given, on that process. Bundled into the child: Node only, no zod.
+ * The only access to libc: five small functions that another backend could implement. They act on the calling thread
+ * or, given a
+ * pid, on that process. Bundled into the child: Node only, no zod.
  */
 import { Buffer } from "node:buffer";
 import {
@@ -16,15 +17,15 @@ import {
 /** A number, or memory whose address is passed; null is the null pointer. */
 export type KernelArgument = number | bigint | Uint8Array | null;
 
-/** Calls into the kernel. Results are those of the kernel: `-errno` for a failure, never an exception. */
+/** Calls into the kernel return its results: `-errno` for a failure, never an exception. */
 export interface Kernel {
-  /** One system call by its number, up to six arguments. */
+  /** Makes one system call with up to six arguments. */
   syscall(number: number, ...args: KernelArgument[]): number;
-  /** `prctl(2)`: options of linux/prctl.h. */
+  /** Options are those of linux/prctl.h. */
   prctl(option: number, ...args: KernelArgument[]): number;
-  /** `prlimit(2)`: reads, and with `limit` sets, a limit of another process. Values in the unit of the resource. */
+  /** Reads, and with `limit` sets, a limit of another process, in the unit of the resource. */
   prlimit(pid: number, resource: number, limit?: ResourceLimit): ResourceLimit | number;
-  /** The address of memory from `allocate`, to be written into `holder`, which keeps that memory alive. */
+  /** Returns the address of memory from `allocate`, to be written into `holder`, which keeps that memory alive. */
   addressOf(memory: Uint8Array, holder: Uint8Array): bigint;
 }
 
@@ -35,12 +36,12 @@ export interface ResourceLimit {
 }
 
 const SYSCALL = {
-  // A small number: making a BigInt of the result could take memory of V8's, and change errno before it is read.
+  // 32 bits, because a BigInt result could allocate memory of V8's and so change errno before it is read.
   return: "int32",
   arguments: ["int64", "uint64", "uint64", "uint64", "uint64", "uint64", "uint64"],
 } as const;
 const ADDRESS_SYSCALL = { ...SYSCALL, return: "int64" } as const;
-/** brk, mmap, mremap, shmat: all others answer what fits into 32 bits. asm/unistd_64.h, asm-generic/unistd.h. */
+/** brk, mmap, mremap, shmat return addresses; all others fit into 32 bits. asm/unistd_64.h, asm-generic/unistd.h. */
 const RETURNS_ADDRESS = new Set(isAarch64 ? [214, 222, 216, 196] : [12, 9, 25, 30]);
 const MMAP = {
   return: "uint64",
@@ -50,14 +51,15 @@ const TRIM = { return: "int32", arguments: ["uint64"] } as const;
 const ERRNO_LOCATION = { return: "pointer", arguments: [] } as const;
 
 /**
- * Zeroed memory that neither moves nor goes away while the view is reachable: small typed arrays may live on V8's
- * heap and be moved by it, an ArrayBuffer of its own may not.
+ * Allocates zeroed memory that stays in place while the view is reachable: V8 may move small typed arrays on its
+ * heap, but not an
+ * ArrayBuffer.
  */
 export function allocate(bytes: number): Uint8Array {
   return new Uint8Array(new ArrayBuffer(bytes));
 }
 
-/** A C string. Throws for text that holds its end. */
+/** Allocates a C string. Throws for text that contains NUL. */
 export function allocateText(value: string): Uint8Array {
   if (value.includes("\0")) throw new Error("a program's arguments cannot contain NUL");
   const bytes = Buffer.from(value);
@@ -66,7 +68,7 @@ export function allocateText(value: string): Uint8Array {
   return memory;
 }
 
-/** Opens libc of this process through `node:ffi`, once; throws an Error whose message says what is missing. */
+/** Opens libc of this process through `node:ffi`, once. Throws an Error that says what is missing. */
 export function openKernel(): Kernel {
   opened ??= resolveKernel();
   return opened;
@@ -75,15 +77,17 @@ let opened: Kernel | null = null;
 
 function resolveKernel(): Kernel {
   const ffi = loadFfi();
-  // Each resolved function costs a child 0.1 ms of its start: one for all calls. Resolving changes errno, so not later.
+  // Each resolved function costs a child 0.1 ms of its start, so all calls share one. Resolving changes errno, so it
+  // happens here.
   const libc = new ffi.DynamicLibrary(null);
   const call = libc.getFunction("syscall", SYSCALL);
-  // A library answers one signature for each name.
+  // A library supports one signature per name.
   const addressCall = new ffi.DynamicLibrary(null).getFunction("syscall", ADDRESS_SYSCALL);
-  // Of this thread, and of a fork of it. Looked up and read once ahead: what Node does at a first call changes errno.
+  // Address of errno for this thread and its forks. Read once in advance: Node's work at the first call changes
+  // errno.
   const errno = libc.getFunction("__errno_location", ERRNO_LOCATION)();
   ffi.getInt32(errno);
-  /** Memory stays reachable during a call: an address alone does not keep it from being collected. */
+  /** Keeps memory reachable during a call: an address alone does not. */
   const pinned: { arguments: readonly unknown[] } = { arguments: [] };
   const pointedTo = new WeakMap<Uint8Array, Uint8Array>();
 
@@ -94,7 +98,7 @@ function resolveKernel(): Kernel {
     }
     return ffi.getRawPointer(argument);
   }
-  /** Errno belongs to the thread and to the last failure: it is read before anything else runs. */
+  /** Errno belongs to the thread and its last failure: read it before anything else runs. */
   function syscall(number: number, ...args: KernelArgument[]): number {
     pinned.arguments = args;
     const [a, b, c, d, e, f] = args;
@@ -134,9 +138,11 @@ function layOutLimit(limit: ResourceLimit): Uint8Array {
 }
 
 /**
- * A file as memory of this process: a page is read when it is first touched, and shared with every process that maps the same file.
- * Maps the first `sizeBytes` of an open file, read-only, for as long as the process lives; the descriptor may be closed.
- * The file must never shrink: touching what is gone would kill the process. Throws when the kernel refuses.
+ * Maps the first `sizeBytes` of an open file, read-only, for the life of the process; the descriptor may be closed.
+ * Pages are read on
+ * first touch and shared with other processes. The file must never shrink: touching missing pages kills the process.
+ * Throws if the
+ * kernel refuses.
  */
 export function mapFile(file: number, sizeBytes: number): Buffer {
   const ffi = loadFfi();
@@ -147,11 +153,12 @@ export function mapFile(file: number, sizeBytes: number): Buffer {
 }
 
 /**
- * Waits until something can be read from `fd`, or its other end is closed: true; or for `ms`: false, also when a signal came.
- * The function works after the permission to use `node:ffi` was given up.
+ * Waits for data or hang-up on `fd` (returns true), or for `ms` or a signal (returns false). The function still works
+ * after the
+ * permission to use `node:ffi` was dropped.
  */
 export function preparePoll(kernel: Kernel, fd: number): (ms: number) => boolean {
-  // struct pollfd, then struct timespec; the view keeps the memory that their addresses are of.
+  // struct pollfd and struct timespec; the view keeps alive the memory whose addresses they hold.
   const memory = allocate(24);
   const at = kernel.addressOf(memory, memory);
   const view = new DataView(memory.buffer);
@@ -164,24 +171,24 @@ export function preparePoll(kernel: Kernel, fd: number): (ms: number) => boolean
   };
 }
 
-/** Gives the system back what C code has freed: glibc keeps it for itself. Does nothing where libc has no `malloc_trim(3)`. */
+/** Returns freed C memory to the system, which glibc would keep. Does nothing if libc lacks `malloc_trim(3)`. */
 export function releaseFreedMemory(): void {
   if (process.platform !== "linux") return;
   try {
     const trim = new (loadFfi().DynamicLibrary)(null).getFunction("malloc_trim", TRIM);
     trim(0n);
   } catch {
-    // It is a saving, and no more.
+    // Only an optimization: ignore failures.
   }
 }
 
-/** libuv's default loop, as libuv exports it. */
+/** libuv's default loop. */
 export interface EventLoop {
-  /** In a process that was forked: descriptors of its own, and the time it is. */
+  /** Renews the loop in a forked process: its descriptors and its clock. */
   renew(): void;
 }
 
-/** Throws an Error when a function is missing in this Node. */
+/** Throws an Error if this Node lacks a function. */
 export function openEventLoop(): EventLoop {
   const libuv = new (loadFfi().DynamicLibrary)(null);
   const find = libuv.getFunction("uv_default_loop", { return: "pointer", arguments: [] });
@@ -198,8 +205,9 @@ export function openEventLoop(): EventLoop {
 }
 
 /**
- * `node:ffi`, loaded without its one warning: that it is experimental is why Node is pinned exactly. Throws an Error
- * that says what is missing. Only for files of this folder.
+ * Loads `node:ffi` without its warning: Node is pinned exactly because the module is experimental. Throws an Error
+ * that says what is
+ * missing. Only for files of this folder.
  */
 export function loadFfi(): typeof import("node:ffi") {
   const { emitWarning } = process;

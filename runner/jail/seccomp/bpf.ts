@@ -1,6 +1,7 @@
 /**
- * Assembler for classic BPF as seccomp accepts it: forward jumps only, 32-bit words. Labels instead of offsets; a
- * conditional jump whose target lies beyond its 8-bit offset is lengthened by unconditional jumps of 32 bits.
+ * Assembles classic BPF as seccomp accepts it: forward jumps only, 32-bit words. Labels replace offsets; a
+ * conditional jump beyond its
+ * 8-bit offset is extended by unconditional jumps of 32 bits.
  */
 
 // linux/bpf_common.h, linux/filter.h
@@ -14,7 +15,7 @@ const BPF_MAXINSNS = 4096;
 const INSTRUCTION_BYTES = 8;
 const MAX_SHORT_JUMP = 255;
 
-/** Stands for the pid of the process that installs the program, written into it just before. */
+/** Placeholder for the pid of the process that installs the program, filled in just before. */
 export const OWN_PID = "own pid";
 
 export type Label = { readonly name: string };
@@ -26,15 +27,15 @@ export type Step =
   | { do: "return"; value: number }
   | { do: "place"; label: Label };
 
-/** A program as the kernel takes it, and where to write the pid of the process that installs it. */
+/** A program for the kernel, and where to write the installing process's pid. */
 export interface BpfProgram {
   /** struct sock_filter[], little-endian. */
   bytes: Uint8Array;
-  /** Byte offsets of the 32-bit words that stand for OWN_PID. */
+  /** Byte offsets of the 32-bit words that hold OWN_PID. */
   pidOffsets: number[];
 }
 
-/** Encodes steps; throws when a label is missing, a jump leads backwards or the program is too long. */
+/** Encodes steps. Throws if a label is missing, a jump leads backwards or the program is too long. */
 export function assemble(steps: readonly Step[]): BpfProgram {
   const long = new Set<Step>();
   let layout = lay(steps, long);

@@ -1,6 +1,7 @@
 /**
- * From a policy, which says in data what happens to each system call, to a BPF program for seccomp. The program checks
- * the architecture first: a foreign one, and on x86_64 every x32 number, is killed under every policy.
+ * Compiles a policy, which states as data what happens to each system call, into a BPF program. The program checks
+ * the architecture
+ * first: every policy kills foreign calls, and on x86_64 every x32 number.
  */
 import {
   AUDIT_ARCH_AARCH64,
@@ -24,8 +25,9 @@ import {
 export type Verdict = "allow" | "kill" | { errno: number };
 
 /**
- * What must hold of one argument: `(argument & mask)` equals, or differs from, `value`. `bits: 32` looks at the low half
- * only, as the kernel does for an int: always use it for ints, or high bits hide a value.
+ * Condition on one argument: `(argument & mask)` equals, or differs from, `value`. `bits: 32` compares the low half
+ * only, as the kernel
+ * does for ints; use it for every int, or high bits hide a value.
  */
 export interface Condition {
   argument: 0 | 1 | 2 | 3 | 4 | 5;
@@ -35,7 +37,7 @@ export interface Condition {
   value: bigint | typeof OWN_PID;
 }
 
-/** Calls this rule is about and, when all conditions hold, what happens to them. */
+/** Calls that the rule covers, and their verdict when all conditions hold. */
 export interface Rule {
   calls: readonly SyscallName[];
   when?: readonly Condition[];
@@ -43,9 +45,9 @@ export interface Rule {
 }
 
 export interface Policy {
-  /** Per call, the first rule that holds decides. */
+  /** The first rule that holds decides a call. */
   rules: readonly Rule[];
-  /** For known calls no rule decides. */
+  /** For known calls that no rule decides. */
   otherwise: Verdict;
   /** For numbers beyond HIGHEST_KNOWN_SYSCALL. */
   unknown: Verdict;
@@ -53,7 +55,7 @@ export interface Policy {
 
 const AUDIT_ARCH = { x86_64: AUDIT_ARCH_X86_64, aarch64: AUDIT_ARCH_AARCH64 } as const;
 
-/** Compiles a policy for one architecture. Calls the architecture does not have are left out. */
+/** Compiles a policy for one architecture and leaves out calls it does not have. */
 export function compilePolicy(policy: Policy, architecture: Architecture): BpfProgram {
   const steps: Step[] = [];
   const returns = new Map<number, Label>();
@@ -108,7 +110,7 @@ export function compilePolicy(policy: Policy, architecture: Architecture): BpfPr
   return assemble(steps);
 }
 
-/** The rules of each number in order, up to the first that holds always. */
+/** Rules of each number in order, up to the first unconditional one. */
 function chainRules(policy: Policy, architecture: Architecture): Map<number, Rule[]> {
   const chains = new Map<number, Rule[]>();
   for (const rule of policy.rules) {
@@ -124,7 +126,7 @@ function chainRules(policy: Policy, architecture: Architecture): Map<number, Rul
   return chains;
 }
 
-/** Where a run of consecutive numbers begins, and where it leads. */
+/** Start of a run of consecutive numbers, and its target. */
 interface Span {
   from: number;
   label: Label;
@@ -154,7 +156,7 @@ function search(steps: Step[], spans: readonly Span[]): void {
   const [first] = spans;
   if (!first) return;
   if (spans.length === 1) {
-    // Always taken: 'at least 0' holds for every number.
+    // Always jumps: 'at least 0' holds for every number.
     steps.push({ do: "jump", if: "atLeast", than: 0, yes: first.label, no: first.label });
     return;
   }
@@ -175,7 +177,7 @@ function search(steps: Step[], spans: readonly Span[]): void {
   });
 }
 
-/** The rules of one call, in order. */
+/** Decides the rules of one call, in order. */
 function decide(
   steps: Step[],
   rules: readonly Rule[],

@@ -1,10 +1,10 @@
-/**
- * System calls grouped by what they reach, as the policies speak of them. Order does not matter; a call an architecture
- * does not have is skipped there.
- */
+/** System calls grouped by what they reach. Order does not matter; calls that an architecture lacks are skipped. */
 import type { SyscallName } from "./syscall-numbers.ts";
 
-/** Another process's memory, or another program in this one: only an attack does that, so it ends the process. */
+/**
+ * Access to another process's memory, or another program in this one: only an attack does that, so it ends the
+ * process.
+ */
 export const ATTACKS = [
   "ptrace",
   "process_vm_readv",
@@ -13,7 +13,10 @@ export const ATTACKS = [
   "bpf",
 ] as const satisfies readonly SyscallName[];
 
-/** No call here takes a pointer that a filter would have to follow; io_uring would carry any call past the filter. */
+/**
+ * Calls that are absent. None takes a pointer that a filter would have to follow; io_uring would carry any call past
+ * the filter.
+ */
 export const ABSENT = [
   "clone3",
   "openat2",

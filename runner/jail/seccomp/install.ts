@@ -1,4 +1,4 @@
-/** Puts a compiled filter on the calling thread or on the whole process. Irrevocable. Bundled into the child. */
+/** Installs a compiled filter on the calling thread or the whole process. Irrevocable. Bundled into the child. */
 import {
   EFAULT,
   EINVAL,
@@ -12,12 +12,12 @@ import {
 import { allocate, type Kernel } from "../kernel/syscalls.ts";
 import type { BpfProgram } from "./bpf.ts";
 
-/** Which threads a filter is put on. */
 export type FilterTarget = "thread" | "process";
 
 /**
- * Whether this kernel has seccomp filters. One that cannot be asked what they can do (gVisor) is asked for a filter at no address:
- * it has them if it looks there. Whether they end a process is then seen by the self-test.
+ * Whether this kernel has seccomp filters. One that cannot report its features (gVisor) is offered a filter at a null
+ * address: it has
+ * filters if it looks there. The self-test observes whether they end a process.
  */
 export function hasSeccomp(kernel: Kernel): boolean {
   const action = allocate(4);
@@ -28,8 +28,9 @@ export function hasSeccomp(kernel: Kernel): boolean {
 }
 
 /**
- * Installs a filter. Needs no_new_privs or CAP_SYS_ADMIN. Throws an Error that names what the kernel answered: an errno,
- * or for a whole process the thread that could not be brought under the filter.
+ * Installs a filter. Needs no_new_privs or CAP_SYS_ADMIN. Throws an Error with the errno, or, for a whole process,
+ * the thread that
+ * could not be brought under the filter.
  */
 export function installFilter(kernel: Kernel, filter: BpfProgram, target: FilterTarget): void {
   const flags = target === "process" ? SECCOMP_FILTER_FLAG_TSYNC : 0;
@@ -38,12 +39,12 @@ export function installFilter(kernel: Kernel, filter: BpfProgram, target: Filter
   if (result > 0) throw new Error(`seccomp could not bring thread ${result} under the filter`);
 }
 
-/** A filter as seccomp(2) reads it: struct sock_fprog. */
+/** struct sock_fprog for seccomp(2). */
 function layOut(kernel: Kernel, { bytes, pidOffsets }: BpfProgram): Uint8Array {
   const filter = allocate(bytes.byteLength);
   filter.set(bytes);
   const instructions = new DataView(filter.buffer);
-  // Node's `process.pid` stays that of the process it was forked from.
+  // Node's `process.pid` is still that of the process it was forked from.
   const pid = kernel.syscall(NR_GETPID);
   for (const offset of pidOffsets) instructions.setUint32(offset, pid, true);
 

@@ -1,7 +1,7 @@
 /**
- * The two filters of the jail, as data. The birth filter is a list of what is refused: it must let Node start and the
- * spawner fork. The self-lock is a list of what is allowed: what a started Node needs to compute, and nothing that opens,
- * names or reaches anything new.
+ * The jail's two filters, as data. The birth filter lists what is refused: Node must start and the spawner must fork.
+ * The self-lock
+ * lists what is allowed: what a started Node needs to compute, and nothing that opens, names or reaches anything new.
  */
 import {
   CLONE_NEW_ANY,
@@ -54,7 +54,7 @@ import type { SyscallName } from "./syscall-numbers.ts";
 
 const refused: Verdict = { errno: EPERM };
 const invalid: Verdict = { errno: EINVAL };
-/** glibc and libuv then take the older call, whose arguments a filter can read. */
+/** glibc and libuv then fall back to the older call, whose arguments a filter can read. */
 const absent: Verdict = { errno: ENOSYS };
 
 function int(argument: Condition["argument"], value: number | typeof OWN_PID): Condition {
@@ -80,8 +80,10 @@ function refuse(calls: readonly SyscallName[], ...when: Condition[]): Rule {
 
 /**
  * In force in the spawner and, from its first instruction, in every child. `serverPid` is the process that holds the
- * spawner: its threads share the children's Landlock domain, so only this filter keeps signals from them. OWN_PID: the process
- * that lays the filter out.
+ * spawner: its
+ * threads share the children's Landlock domain, so only this filter keeps signals from them. OWN_PID stands for the
+ * process that
+ * installs the filter.
  */
 export function birthPolicy(serverPid: number | typeof OWN_PID): Policy {
   return {
@@ -89,9 +91,11 @@ export function birthPolicy(serverPid: number | typeof OWN_PID): Policy {
       { calls: ATTACKS, verdict: "kill" },
       { calls: ABSENT, verdict: absent },
       refuse(SOCKETS.filter((call) => call !== "recvmsg")),
-      // A zygote receives the pipes of its forks there; for every other child it is a pipe, on which this fails.
+      // A zygote receives the pipes of its forks on this descriptor; for other children it is a pipe, where this
+      // fails.
       refuse(["recvmsg"], { argument: 0, bits: 32, is: "different", value: 0n }),
-      // V8 keeps its heap from a fork by this advice, and goes on where it is refused: a zygote is forked with its heap.
+      // V8 uses this advice to keep its heap from a fork and tolerates a refusal: the zygote must be forked with its
+      // heap.
       { calls: ["madvise"], when: [int(2, MADV_DONTFORK)], verdict: invalid },
       refuse(OTHER_PROCESSES),
       refuse(["tgkill"], int(0, serverPid)),
@@ -116,15 +120,16 @@ export function birthPolicy(serverPid: number | typeof OWN_PID): Policy {
 }
 
 export interface SelfLockOptions {
-  /** No memory may become executable. Only for a Node started with `--jitless`. */
+  /** Forbids executable memory; Node must then run with `--jitless`. */
   paranoid: boolean;
-  /** Threads may be started. Without it, a child must have what it needs of them before it locks itself. */
+  /** Allows starting threads. Without it, a child must start its threads before it locks itself. */
   startsThreads?: boolean;
 }
 
 /**
- * Memory of the process's own, by the flags that V8 and glibc use. What this leaves out is what RLIMIT_DATA does not count
- * (MAP_SHARED, MAP_GROWSDOWN) or what is taken from a store of the machine's (MAP_HUGETLB).
+ * Private memory, by the flags of V8 and glibc. Excludes memory that RLIMIT_DATA does not count (MAP_SHARED,
+ * MAP_GROWSDOWN) or that
+ * comes from a store of the machine (MAP_HUGETLB).
  */
 const PRIVATE_MEMORY: Condition = {
   argument: 3,
@@ -137,10 +142,10 @@ const PRIVATE_MEMORY: Condition = {
   value: BigInt(MAP_PRIVATE),
 };
 
-/** Measured in children and slots at work, but for MADV_FREE, by which V8 gives back pages on other kernels. */
+/** Observed in working children and isolates, except MADV_FREE, with which V8 returns pages on other kernels. */
 const ADVICE = [MADV_DONTNEED, MADV_FREE, MADV_DONTFORK];
 
-/** What a child puts on itself, all threads at once, before it is given a script. */
+/** A child installs this on all its threads before it gets a script. */
 export function selfLockPolicy({ paranoid, startsThreads = false }: SelfLockOptions): Policy {
   const protect: readonly SyscallName[] = ["mprotect", "pkey_mprotect"];
   const whenSafe = paranoid ? [hasNoBits(2, PROT_EXEC)] : [];
@@ -150,7 +155,7 @@ export function selfLockPolicy({ paranoid, startsThreads = false }: SelfLockOpti
       allow(["mmap"], PRIVATE_MEMORY, ...whenSafe),
       allow(protect, ...whenSafe),
       ...ADVICE.map((advice) => allow(["madvise"], int(2, advice))),
-      // Threads of this process only: glibc starts them with clone once clone3 is absent.
+      // Allows threads of this process only: glibc starts them with clone once clone3 is absent.
       ...(startsThreads
         ? [allow(["clone"], hasBits(0, CLONE_THREAD), hasNoBits(0, CLONE_NEW_ANY | CLONE_PTRACE))]
         : []),

@@ -1,11 +1,12 @@
 /**
- * System call numbers this jail speaks of, by name: x86_64 (asm/unistd_64.h), then aarch64 (asm-generic/unistd.h), null
- * where the architecture has none. Host only; names not listed here cannot be used in a policy.
+ * System call numbers: x86_64 (asm/unistd_64.h), then aarch64 (asm-generic/unistd.h), null where the architecture has
+ * none. Host only;
+ * policies can use only names listed here.
  */
 
 export type Architecture = "x86_64" | "aarch64";
 
-/** The highest number assigned when this table was made: calls beyond it are unknown to every policy. */
+/** Highest number assigned when this table was made; every policy treats higher ones as unknown. */
 export const HIGHEST_KNOWN_SYSCALL = 470;
 
 const numbers = {
@@ -302,7 +303,7 @@ export type SyscallName = keyof typeof numbers;
 
 export const SYSCALL_NAMES = Object.keys(numbers) as SyscallName[];
 
-/** The number of a system call, or null where the architecture does not have it. */
+/** Returns the call's number, or null if the architecture lacks it. */
 export function syscallNumber(name: SyscallName, architecture: Architecture): number | null {
   return numbers[name][architecture === "x86_64" ? 0 : 1];
 }

@@ -1,23 +1,23 @@
-/** The jail children are born in, and the files it leaves them. */
+/** The jail that children are born in, and the files it grants. */
 import { closeSync, openSync } from "node:fs";
 import { O_CLOEXEC, O_PATH } from "../kernel/kernel-headers.ts";
 import type { LandlockGrant } from "../landlock.ts";
 import type { BpfProgram } from "../seccomp/bpf.ts";
 
 export interface BirthJail {
-  /** Files that may be opened for reading and executed; resolved absolute paths. */
+  /** Files that may be read and executed; resolved absolute paths. */
   execute: readonly string[];
-  /** Files that may be opened for reading. */
+  /** Files that may be read. */
   read: readonly string[];
-  /** Of this kernel; 0: without Landlock. */
+  /** 0 leaves Landlock out. */
   landlockAbi: number;
-  /** null: without a filter. */
+  /** Null leaves the filter out. */
   filter: BpfProgram | null;
-  /** Only to show what an attack does without the jail; otherwise children hold none. */
+  /** Only to show what an attack achieves without the jail; otherwise children hold no capabilities. */
   keepsCapabilities?: true;
 }
 
-/** Opens the files for as long as `use` takes. Throws for one that is not there. */
+/** Opens the files while `use` runs. Throws if one is missing. */
 export function withGrants<T>({ execute, read }: BirthJail, use: (grants: LandlockGrant[]) => T): T {
   const grants: LandlockGrant[] = [];
   try {

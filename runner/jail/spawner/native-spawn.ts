@@ -1,41 +1,42 @@
 /**
- * Starts a program from the calling thread by posix_spawn: unlike fork, which libuv uses, it copies no page tables, so the
- * cost does not grow with the server's memory; and the server reaps the child itself, with what it used.
+ * Starts a program from the calling thread with posix_spawn. Unlike fork, which libuv uses, it copies no page tables,
+ * so its cost does
+ * not grow with the server's memory. The server reaps the child itself and learns its usage.
  */
 import { constants } from "node:os";
 import type { ProcessExit, Program } from "../../process/start-process.ts";
 import { EACCES, NR_WAIT4, NR_WAITID, P_PGID, WEXITED, WNOHANG, WNOWAIT } from "../kernel/kernel-headers.ts";
 import { allocate, allocateText, type Kernel, loadFfi } from "../kernel/syscalls.ts";
 
-/** Descriptors of the server that become 0, 1 and 2 of the child. */
+/** Server descriptors that become the child's 0, 1 and 2. */
 export type ChildDescriptors = readonly [stdin: number, stdout: number, stderr: number];
 
-/** How a child ended and what all of its threads used. */
+/** How a child ended, and the usage of all its threads. */
 export interface ChildExit extends ProcessExit {
   cpuMs: number;
 }
 
-// spawn.h: values are the same in glibc and musl; the structures are opaque and smaller than this everywhere.
+// From spawn.h: same values in glibc and musl; the opaque structures are smaller than this everywhere.
 const OPAQUE_BYTES = 1024;
 const SIGSET_BYTES = 128;
 const POSIX_SPAWN_SETSIGDEF = 0x04;
 const POSIX_SPAWN_SETSIGMASK = 0x08;
 const POSIX_SPAWN_SETSID = 0x80;
-/** struct rusage: two timevals, then 14 longs; ru_maxrss among them is the server's own, carried over by exec. */
+/** struct rusage: two timevals and 14 longs. ru_maxrss is the server's own, carried over by exec. */
 const RUSAGE_BYTES = 144;
 /** siginfo_t of 64-bit Linux. */
 const SIGINFO_BYTES = 128;
 const SIGINFO_PID_AT = 16;
 
-/** Returns the pid, or throws an Error with the errno: the program is then not running. */
+/** Returns the pid, or throws an Error with the errno; then the program is not running. */
 export type StartProgram = (program: ProgramWithEnvironment, descriptors: ChildDescriptors) => number;
 
-/** The environment and the arguments are all the child gets; descriptors are 0, 1 and 2 alone. Paths are absolute. */
+/** The child gets this environment and these arguments, and descriptors 0, 1 and 2 only. Paths are absolute. */
 export interface ProgramWithEnvironment extends Program {
   env: Readonly<Record<string, string>>;
 }
 
-/** Resolves everything it needs at once, so that the calling thread may be jailed afterwards. */
+/** Resolves everything in advance, so that the calling thread may be jailed afterwards. */
 export function openNativeSpawn(): StartProgram {
   const ffi = loadFfi();
   const { functions: libc } = ffi.dlopen(null, {
@@ -53,7 +54,7 @@ export function openNativeSpawn(): StartProgram {
   function must(step: string, errno: number): void {
     if (errno !== 0) throw new Error(`${step} failed with errno ${errno}`);
   }
-  /** A char*[] that ends with a null pointer; `texts` are kept alive by the caller. */
+  /** Builds a char*[] that ends with a null pointer; the caller keeps `texts` alive. */
   function pointers(texts: readonly Uint8Array[]): Uint8Array {
     const array = allocate((texts.length + 1) * 8);
     const view = new DataView(array.buffer);
@@ -63,8 +64,8 @@ export function openNativeSpawn(): StartProgram {
     return array;
   }
 
-  // No signal of the server's is blocked or ignored in the child, and it leads a session of its own: a Ctrl-C for the
-  // server does not reach it.
+  // The child inherits no blocked or ignored signals and leads its own session, so a Ctrl-C for the server does not
+  // reach it.
   const attributes = allocate(OPAQUE_BYTES);
   must("posix_spawnattr_init", libc.posix_spawnattr_init(attributes));
   const flags = POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSID;
@@ -100,18 +101,18 @@ export function openNativeSpawn(): StartProgram {
       return new DataView(pid.buffer).getInt32(0, true);
     } finally {
       libc.posix_spawn_file_actions_destroy(actions);
-      // The strings must outlive the call: arrays of addresses do not keep them.
+      // Keeps the strings alive during the call: arrays of addresses do not.
       args.length = 0;
       env.length = 0;
     }
   };
 }
 
-/** Written by the kernel for each child that is asked about, which is every one at every SIGCHLD. */
+/** Reused: the kernel writes it for every child at every SIGCHLD. */
 const status = allocate(4);
 const usage = allocate(RUSAGE_BYTES);
 
-/** Reaps a child that has ended; null while it runs. One that was reaped elsewhere has neither code nor signal. */
+/** Reaps an ended child; returns null while it runs. One reaped elsewhere has neither code nor signal. */
 export function reap(kernel: Kernel, pid: number): ChildExit | null {
   const result = kernel.syscall(NR_WAIT4, pid, status, WNOHANG, usage);
   if (result === 0) return null;
@@ -127,14 +128,17 @@ export function reap(kernel: Kernel, pid: number): ChildExit | null {
   };
 }
 
-/** A child of a process group that has ended, which stays to be reaped; 0: none has, `-errno`: the group has no children. */
+/**
+ * Returns an ended but unreaped child of a process group, 0 if none has ended, or `-errno` if the group has no
+ * children.
+ */
 export function findEnded(kernel: Kernel, group: number): number {
   const info = allocate(SIGINFO_BYTES);
   const result = kernel.syscall(NR_WAITID, P_PGID, group, info, WEXITED | WNOHANG | WNOWAIT, 0);
   return result < 0 ? result : new DataView(info.buffer).getInt32(SIGINFO_PID_AT, true);
 }
 
-/** The first name of each number: some have two. */
+/** Some signals have two names: keep the first. */
 const SIGNAL_NAMES = new Map(
   Object.entries(constants.signals)
     .toReversed()

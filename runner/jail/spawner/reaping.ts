@@ -1,9 +1,9 @@
-/** Children that libuv did not start, and so does not watch: seen to their end, and reaped. */
+/** Reaps children that libuv did not start and so does not watch. */
 
 import type { Kernel } from "../kernel/syscalls.ts";
 import { type ChildExit, findEnded, reap } from "./native-spawn.ts";
 
-/** SIGCHLD tells that a child has ended; should one be missed, it is found this much later. */
+/** SIGCHLD reports the end of a child; if one is missed, this poll finds it. */
 const SLOW_POLL_MS = 500;
 const ORPHANS_MS = 30_000;
 const ORPHANS_EVERY_MS = 200;
@@ -11,21 +11,22 @@ const ORPHANS_EVERY_MS = 200;
 export interface RunningChild {
   /** Never rejects. */
   readonly exited: Promise<ChildExit>;
-  /** SIGKILL. Does nothing once it was reaped. */
+  /** Sends SIGKILL. Does nothing once the child was reaped. */
   kill(): void;
 }
 
 export interface RunningChildren {
   watch(pid: number): RunningChild;
   /**
-   * Reaps children of a process group that are not watched: a zygote that was killed between a fork and its report leaves one,
-   * which ends by itself, as its pipes are closed. For as long as the group has children, and ORPHANS_MS at most.
+   * Reaps unwatched children of a process group: a zygote killed between a fork and its report leaves one, which ends
+   * by itself because
+   * its pipes close. Continues while the group has children, for at most ORPHANS_MS.
    */
   reapOrphans(group: number): void;
   killAll(): void;
-  /** Resolves when every one has been reaped. */
+  /** Resolves when every child has been reaped. */
   allReaped(): Promise<void>;
-  /** No further child is watched. */
+  /** Watches no further children. */
   stop(): void;
 }
 
@@ -43,7 +44,7 @@ export function watchChildren(kernel: Kernel): RunningChildren {
         if (running.size === 0) slowPoll.unref();
       });
       running.add(child);
-      // As a child of libuv's own would, it keeps the event loop going until it has been reaped.
+      // Like a child of libuv's, it keeps the event loop alive until it is reaped.
       slowPoll.ref();
       return child;
     },
@@ -80,7 +81,7 @@ function watchChild(kernel: Kernel, pid: number, whenReaped: () => void) {
       try {
         process.kill(pid, "SIGKILL");
       } catch {
-        // Reaped elsewhere: the next check says so.
+        // Reaped elsewhere; the next check reports it.
       }
     },
     reapIfEnded() {

@@ -1,7 +1,9 @@
 /**
- * The thread that starts children. The first message is its jail: it jails itself, once and for good, before it takes an order: no_new_privs,
- * Landlock, capabilities and seccomp are per thread and inherited by what it starts, so its children are born inside. The rest of the
- * server stays as it was. Entry file of a worker; everything it needs is loaded before it is jailed.
+ * The thread that starts children. Its first message is its jail: it jails itself for good before it takes orders.
+ * no_new_privs,
+ * Landlock, capabilities and seccomp are per thread and inherited, so its children are born inside, while the rest of
+ * the server is
+ * unchanged. Entry file of a worker; it loads everything before it is jailed.
  */
 import { writeSync } from "node:fs";
 import { parentPort } from "node:worker_threads";
@@ -18,14 +20,14 @@ import {
   type StartProgram,
 } from "./native-spawn.ts";
 
-/** To the thread. */
+/** Sent to the thread. */
 export interface StartOrder {
   id: number;
   program: ProgramWithEnvironment;
   descriptors: ChildDescriptors;
 }
 
-/** From the thread. */
+/** Sent by the thread. */
 export type SpawnerEvent =
   | { event: "jailed"; threadId: number }
   | { event: "refused"; reason: string }
@@ -33,14 +35,14 @@ export type SpawnerEvent =
   | { event: "failed"; id: number; reason: string };
 
 function jailThread(kernel: Kernel, jail: BirthJail): void {
-  // Read from /proc, which is out of reach a moment later.
+  // Reads /proc now, because the jail is about to close it.
   const dropCapabilities = jail.keepsCapabilities ? null : planDroppingCapabilities(kernel);
   const result = kernel.prctl(PR_SET_NO_NEW_PRIVS, 1);
   if (result < 0) throw new Error(`PR_SET_NO_NEW_PRIVS failed with errno ${-result}`);
   if (jail.landlockAbi > 0) {
     withGrants(jail, (grants) => restrictToFiles(kernel, jail.landlockAbi, grants, "caller"));
   }
-  // Before the filter, which refuses it.
+  // Must precede the filter, which refuses it.
   dropCapabilities?.();
   if (jail.filter) installFilter(kernel, jail.filter, "thread");
 }
@@ -54,7 +56,7 @@ function main(port: NonNullable<typeof parentPort>, jail: BirthJail): void {
     port.on("message", (order: StartOrder) => {
       const event = start(startProgram, order);
       try {
-        // Ends this thread where the kernel refuses: what it starts next would be in that group as well.
+        // Ends this thread if the kernel refuses: its next child would be born in that group too.
         enterGroups(order.program.group?.leave);
       } finally {
         report(event);
@@ -66,7 +68,7 @@ function main(port: NonNullable<typeof parentPort>, jail: BirthJail): void {
   }
 }
 
-/** Leaves this thread, and no other of the server, in the control group of the program. See BirthGroup. */
+/** Moves only this thread into the program's control group while it starts it. See BirthGroup. */
 function start(startProgram: StartProgram, { id, program, descriptors }: StartOrder): SpawnerEvent {
   try {
     enterGroups(program.group?.enter);
@@ -76,7 +78,7 @@ function start(startProgram: StartProgram, { id, program, descriptors }: StartOr
   }
 }
 
-/** Throws when the kernel refuses. */
+/** Throws if the kernel refuses. */
 function enterGroups(groups: readonly number[] = []): void {
   for (const group of groups) writeSync(group, "0");
 }

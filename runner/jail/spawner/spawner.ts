@@ -1,6 +1,7 @@
 /**
- * Starts children that are born inside the jail, through a thread that is in it. The server makes the pipes, keeps one end
- * of each and reaps the children, so neither a byte nor an exit passes through that thread. Knows nothing of protocols.
+ * Starts children inside the jail through a jailed thread. The server creates the pipes, keeps one end of each and
+ * reaps the children,
+ * so no byte and no exit passes through that thread. Knows no protocol.
  */
 import { closeSync } from "node:fs";
 import { access } from "node:fs/promises";
@@ -22,15 +23,16 @@ import type { ChildDescriptors, ChildExit } from "./native-spawn.ts";
 import { watchChildren } from "./reaping.ts";
 import type { SpawnerEvent, StartOrder } from "./spawner-thread.ts";
 
-/** A started child, the server's ends of its pipes, and at its end what it used. */
+/** A started child, the server's ends of its pipes, and its usage at its end. */
 export interface JailedProcess extends StartedProcess {
   readonly exited: Promise<ChildExit>;
 }
 
 export interface ZygoteProcess extends JailedProcess {
   /**
-   * Orders one fork, born in `group`, with pipes of its own. Its parent is the server, so it lives on when the zygote ends.
-   * `readPid` answers what the zygote says of it. Rejects when the zygote does not take the order, or as `readPid` does.
+   * Orders one fork, born in `group`, with its own pipes. Its parent is the server, so it survives the zygote.
+   * `readPid` returns the
+   * zygote's report. Rejects if the zygote does not take the order, or as `readPid` does.
    */
   fork(group: BirthGroup | null, readPid: () => Promise<number>): Promise<JailedProcess>;
 }
@@ -38,38 +40,38 @@ export interface ZygoteProcess extends JailedProcess {
 export interface Spawner extends AsyncDisposable {
   /** Kernel thread id, for verification from outside. */
   readonly threadId: number;
-  /** It starts nothing any more. */
+  /** Whether it has stopped starting programs. */
   readonly hasEnded: boolean;
-  /** Starts a child. Rejects when the program cannot be started or the spawner has ended. */
+  /** Starts a child. Rejects if the program cannot be started or the spawner has ended. */
   start(program: Program): Promise<JailedProcess>;
-  /** Starts a process that forks children when told to: see jail/fork.ts. */
+  /** Starts a process that forks children on order: see jail/fork.ts. */
   startZygote(program: Program): Promise<ZygoteProcess>;
-  /** Ends it and every child it started, and waits until they are reaped. */
+  /** Ends the thread and every child it started, and waits until they are reaped. */
   [Symbol.asyncDispose](): Promise<void>;
 }
 
 interface Waiting {
   pid: PromiseWithResolvers<number>;
   over: PromiseWithResolvers<void>;
-  /** The pid is no longer waited for. */
+  /** The caller no longer waits for the pid. */
   isLate: boolean;
 }
 
-/** Beside this file, or beside the bundle this file is in. */
+/** Next to this file, or next to the bundle that contains it. */
 const THREAD_FILE = `./spawner-thread${extname(import.meta.filename)}`;
-/** From the order to the pid. Starting is one system call; only a file system that hangs takes longer. */
+/** Deadline from order to pid. Starting is one system call; only a hanging file system takes longer. */
 const MAX_START_MS = 10_000;
 
-/** A thread that has not been given its jail yet. */
+/** A thread without its jail yet. */
 interface BootedThread {
   worker: Worker;
-  /** Resolves with the reason when it ends. */
+  /** Resolves with the reason when the thread ends. */
   ended: Promise<Error>;
 }
 
 let bootedAhead: BootedThread | null = null;
 
-/** Boots the thread of the next spawner while the rest of a program is still being loaded; it keeps no program alive. */
+/** Boots the next spawner's thread while the rest of a program loads; it does not keep the program alive. */
 export function bootSpawnerAhead(): void {
   if (bootedAhead !== null) return;
   bootedAhead = bootThread();
@@ -89,13 +91,13 @@ function bootThread(): BootedThread {
   return { worker, ended };
 }
 
-/** Puts a fresh thread into the jail and waits until it is there. Rejects with the reason when the kernel refuses a part. */
+/** Jails a fresh thread and waits for it. Rejects with the reason if the kernel refuses a part. */
 export async function startSpawner(jail: BirthJail): Promise<Spawner> {
   const { worker, ended: threadEnded } = bootedAhead ?? bootThread();
   bootedAhead = null;
   worker.ref();
-  // libuv's thread pool is made by the first thread that uses it: were that the jailed one, the server's own file
-  // access would be jailed with it.
+  // The first thread to use libuv's thread pool creates it: if that were the jailed one, it would jail the server's
+  // own file access.
   await access("/");
   const kernel = openKernel();
   const waiting = new Map<number, Waiting>();
@@ -104,7 +106,7 @@ export async function startSpawner(jail: BirthJail): Promise<Spawner> {
   let ended: Error | null = null;
   let lastId = 0;
 
-  /** Null: it was settled before. */
+  /** Returns null if already settled. */
   function settle(id: number): Waiting | null {
     const order = waiting.get(id) ?? null;
     waiting.delete(id);
@@ -116,7 +118,7 @@ export async function startSpawner(jail: BirthJail): Promise<Spawner> {
     ended ??= reason;
     jailed.reject(ended);
     for (const id of waiting.keys()) settle(id)?.pid.reject(ended);
-    // Their parent-death signal has reached those that were locked; the others had not got that far.
+    // Locked children received their parent-death signal; the others had not got that far.
     running.killAll();
   }
 
@@ -142,7 +144,10 @@ export async function startSpawner(jail: BirthJail): Promise<Spawner> {
   void threadEnded.then(end);
   worker.postMessage(jail);
 
-  /** The pid of what the order starts; and when the thread is done with it, be it long after the pid was given up. */
+  /**
+   * Returns the pid of the started program, and when the thread is done with the order, which may be long after the
+   * pid was given up.
+   */
   function send(order: StartOrder): { pid: Promise<number>; over: Promise<void> } {
     const awaited: Waiting = {
       pid: Promise.withResolvers(),
@@ -154,7 +159,7 @@ export async function startSpawner(jail: BirthJail): Promise<Spawner> {
       awaited.isLate = true;
       awaited.pid.reject(new Error(`the child was not started within ${MAX_START_MS} ms`));
     }, MAX_START_MS);
-    // What a library opened without close-on-exec must not reach a child.
+    // Descriptors that a library opened without close-on-exec must not reach a child.
     kernel.syscall(NR_CLOSE_RANGE, 3, 0xffff_ffff, CLOSE_RANGE_CLOEXEC);
     worker.postMessage(order);
     return { pid: awaited.pid.promise.finally(() => clearTimeout(timer)), over: awaited.over.promise };
@@ -173,11 +178,11 @@ export async function startSpawner(jail: BirthJail): Promise<Spawner> {
           : [program.stdin, pipes.childEnds[1], pipes.childEnds[2]],
     });
     const pid = await order.pid.catch((error) => {
-      // Not before the thread is done with them: their numbers may then be those of other files.
+      // Closes only when the thread is done with them: their numbers may belong to other files then.
       void order.over.then(() => pipes[Symbol.dispose]());
       throw error;
     });
-    // It runs its program by now, so it shares no memory with the server; what it forks inherits the score.
+    // The program runs by now and shares no memory with the server; its forks inherit the score.
     endFirstWithoutMemory(pid);
     using _ = pipes;
     return watch(pid, pipes);
@@ -242,13 +247,14 @@ export async function startSpawner(jail: BirthJail): Promise<Spawner> {
 
 interface Pipes extends Disposable {
   childEnds: ChildDescriptors;
-  /** Hands the server's ends over, as streams; otherwise they are closed with the rest. */
+  /** Hands over the server's ends as streams; otherwise they are closed with the rest. */
   takeServerEnds(): { stdin: Socket; stdout: Socket; stderr: Socket };
 }
 
 /**
- * The three pipes of a child, close-on-exec: pipes, not the socket pairs Node makes, so that a child holds no socket at all.
- * Throws when the system has no descriptors left.
+ * Creates a child's three pipes, close-on-exec: pipes, not the socket pairs that Node makes, so that a child holds no
+ * socket. Throws
+ * when the system has no descriptors left.
  */
 function makePipes(kernel: Kernel): Pipes {
   const open: number[] = [];
