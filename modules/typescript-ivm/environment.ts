@@ -87,7 +87,7 @@ export function createIvmEnvironment(): BundledEnvironment {
     },
     unit: "slot",
     readConfig,
-    countPlaces: (config) => config.slots,
+    countSlots: (config) => config.slots,
     open: openSlots,
   });
 }
@@ -144,7 +144,7 @@ export async function openSlots(
       min: config.minSlots,
       max: config.slots,
       quietMs: QUIET_MS,
-      onTrouble: ({ kind, error }) => logger.warn({ err: error, kind }, error.message),
+      onError: ({ kind, error }) => logger.warn({ err: error, kind }, error.message),
     }),
   );
   const monitor = undo.use(createLateMonitor());

@@ -34,7 +34,7 @@ export function createProcessEnvironment(
     observed: PROCESS_OBSERVED,
     unit: "process",
     readConfig,
-    countPlaces: (config) => config.maxConcurrency,
+    countSlots: (config) => config.maxConcurrency,
     open: (config, asked, logger) => openChildren({ ...asked, folder, test }, config, logger),
   });
 }
@@ -67,8 +67,8 @@ export async function openChildren(
           keepZygoteClasses(config.memoryMb, (memoryMb) => plan(memoryMb, "zygote"), {
             startZygote: async (program) => track(await startZygote(program)),
             boot: start,
-            onSuspicion: () => pool.replaceIdle(),
-            onTrouble: (error) => logger.warn({ err: error }, error.message),
+            onSuspected: () => pool.replaceIdle(),
+            onError: (error) => logger.warn({ err: error }, error.message),
           }),
         )
       : null;
@@ -82,7 +82,7 @@ export async function openChildren(
       isReused: false,
       ...config.warmPool,
       quietMs: QUIET_MS,
-      onTrouble: ({ kind, error }) => logger.warn({ err: error, kind }, error.message),
+      onError: ({ kind, error }) => logger.warn({ err: error, kind }, error.message),
     }),
   );
   const owned = undo.move();
@@ -92,7 +92,7 @@ export async function openChildren(
     monitor,
     wall,
     readMemoryBytes,
-    suspect: () => zygotes?.suspect(),
+    onSuspectedEscape: () => zygotes?.replaceSuspected(),
     readZygote: zygotes === null ? () => null : zygotes.status,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };

@@ -1,6 +1,6 @@
 /**
- * What the bundled environments have in common: everything between `setup` and `teardown`, and the executions under way.
- * An environment adds how its children are started and what they serve. Knows no HTTP and no database.
+ * Shared by the bundled environments: everything between `setup` and `teardown`, and the executions in progress. An environment
+ * adds how its children are started and what they serve. Knows no HTTP and no database.
  */
 
 import { generateToolDocs } from "#kernel/tool-docs/tool-docs.ts";
@@ -17,33 +17,31 @@ import type {
 import { reportIsolation } from "../isolation/report.ts";
 import { prepareSource } from "../preparer/prepare.ts";
 import type { NodeBinary } from "../process/node-binary.ts";
-import { createCodeCacheMaker } from "./code-cache.ts";
 import { type EnvironmentFacts, generateEnvironmentDocs } from "./environment-docs.ts";
 import {
   type Execution,
   type ExecutionContext,
-  type Place,
-  type Places,
   pauseExecution,
   resumeExecution,
   runExecution,
 } from "./execution.ts";
-import { createPackages } from "./packages.ts";
+import { createCodeCacheMaker } from "./packages/code-cache.ts";
+import { createPackages } from "./packages/packages.ts";
 import type { RunSettings } from "./settings-schema.ts";
+import { createSlotPool } from "./slots.ts";
 
-/** What one environment is. */
 export interface EnvironmentKind<Config extends RunSettings> {
-  /** For the author of a script. */
+  /** Shown to the author of a script. */
   facts: Pick<EnvironmentFacts, "id" | "name" | "isolation">;
-  /** How its first child shows layers 0 and 1: for the report. */
+  /** How its first child proves layers 0 and 1, for the isolation report. */
   observed: { realm: string; permissions: string };
-  /** What a run waits for: "process" or "slot". */
+  /** What a run waits for, in messages to its author: "process" or "slot". */
   unit: string;
-  /** @throws Error naming the setting that does not fit. */
+  /** @throws Error that names the invalid setting. */
   readConfig(raw: Record<string, unknown>): Config;
-  /** How many runs go on at once. */
-  countPlaces(config: Config): number;
-  /** Opens the wall and makes the pool; no child is started yet. @throws JailUnavailableError */
+  /** Returns how many runs may be in progress at once. */
+  countSlots(config: Config): number;
+  /** Opens the wall and creates the pool; starts no child yet. @throws JailUnavailableError */
   open(
     config: Config,
     asked: { level: IsolationLevel; isExposed: boolean; zygote: boolean },
@@ -51,22 +49,21 @@ export interface EnvironmentKind<Config extends RunSettings> {
   ): Promise<Children>;
 }
 
-/** What runs the scripts of an environment. Disposing ends every child and removes what was made for them. */
+/** The children that run an environment's scripts. Disposing ends them and removes their files. */
 export interface Children
   extends AsyncDisposable,
-    Pick<ExecutionContext, "pool" | "monitor" | "wall" | "suspect" | "openRun"> {
+    Pick<ExecutionContext, "pool" | "monitor" | "wall" | "onSuspectedEscape" | "openRun"> {
   readonly node: NodeBinary;
-  /** Memory of all of them together, in bytes; undefined where it cannot be read. */
+  /** Returns the memory of all children together in bytes, or undefined if it cannot be read. */
   readMemoryBytes(): number | undefined;
-  /** What children are forked from; null: each boots. Absent: it has no zygotes. */
+  /** Returns null while each child boots. Only for environments that have zygotes. */
   readZygote?(): NonNullable<EnvironmentStatus["zygote"]> | null;
 }
 
 interface Running extends ExecutionContext {
-  placeCount: number;
   isolation: IsolationReport;
   children: Children;
-  /** Aborts what goes on beside the executions. */
+  /** Aborts work beside the executions. */
   closing: AbortController;
 }
 
@@ -85,51 +82,17 @@ export function createEnvironment<Config extends RunSettings>(
     return running;
   }
 
-  /** Executions that have a place or wait for one. */
+  /** Counts executions that have a slot or wait for one. */
   function countActive(): number {
     let active = 0;
-    for (const { isFrozen } of executions.values()) if (!isFrozen) active++;
+    for (const { isPaused } of executions.values()) if (!isPaused) active++;
     return active;
   }
 
   return {
-    async setup(context: EnvironmentSetupContext) {
+    async setup(context) {
       if (running !== null) throw new Error("The environment is set up already.");
-      await using undo = new AsyncDisposableStack();
-      const { bindings, logger } = context;
-      const config = kind.readConfig(context.config);
-      const asked = {
-        level: context.isolation ?? "strict",
-        isExposed: context.isExposed === true,
-        zygote: context.zygote !== false,
-      };
-      const children = undo.use(await kind.open(config, asked, logger));
-      const { pool, monitor, wall, suspect, openRun, node } = children;
-      const warming = pool.warmUp();
-      // The first preparation starts the compiler, beside the first child: no run should wait for that.
-      const [first] = await Promise.all([warming, prepareSource("")]);
-      const isMonitored = monitor.isSupported;
-      const isolation = reportIsolation({ wall, node, first, isMonitored, observed: kind.observed });
-      if (!node.isPinned) {
-        logger.warn(
-          { node: node.path, version: node.version },
-          "Runs use the server's own Node, which is not the version that package.json pins: nothing was tested with it.",
-        );
-      }
-      const placeCount = kind.countPlaces(config);
-      const places = createPlaces(placeCount);
-      const { unit } = kind;
-      undo.move();
-      const closing = new AbortController();
-      const parts = { config, bindings, logger, pool, places, monitor, wall, unit, suspect, openRun };
-      running = {
-        ...parts,
-        packages: createPackages(bindings, createCodeCacheMaker(parts, closing.signal)),
-        placeCount,
-        isolation,
-        children,
-        closing,
-      };
+      running = await open(kind, context);
     },
 
     async teardown() {
@@ -146,10 +109,10 @@ export function createEnvironment<Config extends RunSettings>(
       const on = requireRunning();
       if (executions.has(input.eid)) throw new Error(`Execution ${input.eid} is running already.`);
       const over = Promise.withResolvers<void>();
-      const execution: Execution = { kill: new AbortController(), over, isFrozen: false, current: null };
+      const execution: Execution = { kill: new AbortController(), over, isPaused: false, current: null };
       executions.set(input.eid, execution);
       try {
-        return await runExecution(on, input, execution, countActive() > on.placeCount);
+        return await runExecution(on, input, execution, countActive() > on.slots.size);
       } finally {
         executions.delete(input.eid);
         over.resolve();
@@ -173,31 +136,17 @@ export function createEnvironment<Config extends RunSettings>(
       if (execution !== undefined) resumeExecution(execution);
     },
 
-    status(): EnvironmentStatus {
-      const { config, children, placeCount, isolation } = requireRunning();
-      return {
-        slots: placeCount,
-        busy: Math.min(countActive(), placeCount),
-        warm: children.pool.status().warm,
-        // Read where it is looked at: each run asks for the rest.
-        get memoryBytes() {
-          return children.readMemoryBytes();
-        },
-        limits: { memoryMb: config.memoryMb, maxMemoryMb: config.maxMemoryMb },
-        isolation,
-        ...(children.readZygote && { zygote: children.readZygote() }),
-      };
-    },
+    status: () => describeStatus(requireRunning(), countActive()),
 
     importsPackages: true,
 
     async generateDocs() {
-      const { config, placeCount } = requireRunning();
+      const { config, slots } = requireRunning();
       const { memoryMb, maxMemoryMb, maxCalls, maxConcurrentCalls, maxMessageBytes, allowEval, allowWasm } =
         config;
       return generateEnvironmentDocs({
         ...kind.facts,
-        limits: { memoryMb, maxMemoryMb, maxCalls, maxConcurrentCalls, maxMessageBytes, slots: placeCount },
+        limits: { memoryMb, maxMemoryMb, maxCalls, maxConcurrentCalls, maxMessageBytes, slots: slots.size },
         allowEval,
         allowWasm,
       });
@@ -207,52 +156,49 @@ export function createEnvironment<Config extends RunSettings>(
   };
 }
 
-/** The longest delay a timer takes. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
-
-/** How many runs go on at once, and the line of those that wait. First come, first served. */
-export function createPlaces(count: number): Places {
-  const line = new Set<() => void>();
-  let busy = 0;
-
-  function occupy(): Place {
-    busy++;
-    let isHeld = true;
-    return {
-      release() {
-        if (!isHeld) return;
-        isHeld = false;
-        busy--;
-        const [enter] = line;
-        if (busy < count) enter?.();
-      },
-      takeBack() {
-        if (!isHeld) busy++;
-        isHeld = true;
-      },
-    };
+/** Opens the children of an environment and warms up the first one. */
+async function open<Config extends RunSettings>(
+  kind: EnvironmentKind<Config>,
+  { bindings, logger, config: raw, isolation, isExposed, zygote }: EnvironmentSetupContext,
+): Promise<Running> {
+  await using undo = new AsyncDisposableStack();
+  const config = kind.readConfig(raw);
+  const asked = { level: isolation ?? "strict", isExposed: isExposed === true, zygote: zygote !== false };
+  const children = undo.use(await kind.open(config, asked, logger));
+  const { pool, monitor, wall, onSuspectedEscape, openRun, node } = children;
+  // Starts the compiler beside the first child, so that no run waits for it.
+  const [first] = await Promise.all([pool.warmUp(), prepareSource("")]);
+  const isMonitored = monitor.isSupported;
+  if (!node.isPinned) {
+    logger.warn(
+      { node: node.path, version: node.version },
+      "Runs use the server's Node, which is not the version that package.json pins and is untested.",
+    );
   }
+  const slots = createSlotPool(kind.countSlots(config));
+  const closing = new AbortController();
+  const { unit } = kind;
+  const parts = { config, bindings, logger, pool, slots, monitor, wall, unit, onSuspectedEscape, openRun };
+  const packages = createPackages(bindings, createCodeCacheMaker(parts, closing.signal));
+  const report = reportIsolation({ wall, node, first, isMonitored, observed: kind.observed });
+  undo.move();
+  return { ...parts, packages, isolation: report, children, closing };
+}
 
+function describeStatus(
+  { config, children, slots: { size }, isolation }: Running,
+  active: number,
+): EnvironmentStatus {
   return {
-    async acquire(ttlMs, signal) {
-      if (signal.aborted) return "aborted";
-      if (busy < count) return occupy();
-      const { promise, resolve } = Promise.withResolvers<Place | "expired" | "aborted">();
-      const enter = () => {
-        line.delete(enter);
-        resolve(occupy());
-      };
-      const onAbort = () => leave("aborted");
-      const leave = (why: "expired" | "aborted") => {
-        if (line.delete(enter)) resolve(why);
-      };
-      line.add(enter);
-      signal.addEventListener("abort", onAbort, { once: true });
-      const timer = ttlMs === null ? undefined : setTimeout(leave, Math.min(ttlMs, MAX_TIMER_MS), "expired");
-      return promise.finally(() => {
-        clearTimeout(timer);
-        signal.removeEventListener("abort", onAbort);
-      });
+    slots: size,
+    busy: Math.min(active, size),
+    warm: children.pool.status().warm,
+    // Reading it is slow, and most callers need only the rest.
+    get memoryBytes() {
+      return children.readMemoryBytes();
     },
+    limits: { memoryMb: config.memoryMb, maxMemoryMb: config.maxMemoryMb },
+    isolation,
+    ...(children.readZygote && { zygote: children.readZygote() }),
   };
 }

@@ -184,13 +184,12 @@ export function blameHost(cause: unknown): never {
 
 interface Watchers {
   logger: ModuleLogger;
-  /** A child was taken over, or may have been. */
-  suspect?: (() => void) | undefined;
+  onSuspectedEscape?: (() => void) | undefined;
 }
 
-/** Tells of a run that ended as an attack would, so that an operator can find and count them: a breach as `securityEvent`. */
-export function tellSuspicion(
-  { logger, suspect }: Watchers,
+/** Logs a run that ended as an attack would, so that operators can find and count them; a breach is a `securityEvent`. */
+export function reportSuspectedEscape(
+  { logger, onSuspectedEscape }: Watchers,
   about: { eid: number } | { package: string },
   outcome: Verdict & { hostError?: unknown },
 ): void {
@@ -198,7 +197,7 @@ export function tellSuspicion(
   if (!wasTakenOver && reason !== "crashed") return;
   const securityEvent = wasTakenOver ? { securityEvent: true } : {};
   logger.warn({ ...about, reason, ...securityEvent, err: hostError }, error?.message);
-  suspect?.();
+  onSuspectedEscape?.();
 }
 
 /** The first MAX_WARNINGS, and an entry that counts the others. */

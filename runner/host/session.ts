@@ -1,77 +1,55 @@
 /**
- * The protocol of one run over a channel: sends `start`, checks every message of the child, passes on its calls and its
- * output, and says how it ended. Knows no process and no clock. Nothing the child sends makes it throw: a breach of
- * the protocol is an end like any other.
+ * The protocol of one run over a channel: sends `start`, checks every message of the child, passes on its calls and output,
+ * and reports how it ended. Knows no process and no clock. Nothing that a child sends makes it throw: a breach of the protocol
+ * ends the run like any other cause.
  */
-import { randomBytes } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
-import {
-  type ExecutionInput,
-  type ExecutionOutcome,
-  MAX_WARNINGS,
-  type PrintLevel,
-  type RunWarning,
-  writeExactJson,
-} from "#sdk";
-import type { PreparedSource } from "../preparer/prepare.ts";
+import { type ExecutionOutcome, MAX_WARNINGS, type PrintLevel, type RunWarning } from "#sdk";
 import type { Channel, ChannelClose } from "../wire/channel.ts";
 import { checkMessage, type Violation, violation } from "../wire/check-message.ts";
 import type { Frame } from "../wire/frames.ts";
-import {
-  type ChildMessage,
-  type EndParams,
-  type HostMessage,
-  type Journal,
-  PROTOCOL_LIMITS,
-  type SessionLimits,
-  type StartParams,
-  type WaitingParams,
+import type {
+  ChildMessage,
+  EndParams,
+  HostMessage,
+  Journal,
+  SessionLimits,
+  StartParams,
+  WaitingParams,
 } from "../wire/protocol.ts";
-import { type CallHandlers, type Calls, createCalls, type Divergence } from "./calls.ts";
-import type { Checkpoint } from "./checkpoint.ts";
-import type { LoggedCall } from "./restores.ts";
-import { describeWaiting } from "./waiting.ts";
+import { type CallHandlers, type Divergence, RunCalls } from "./calls/calls.ts";
+import type { LoggedCall } from "./calls/saved-answers.ts";
+import { describeWaiting } from "./calls/waiting.ts";
 
-/** A child that waits for calls answers within a millisecond; one that computes does not answer. */
-const MAX_TELLING_MS = 200;
+/** A child that waits for calls replies within a millisecond; one that computes does not reply. */
+const MAX_REPLY_MS = 200;
 
 export interface SessionEvents {
   stdout(data: Buffer, level?: PrintLevel): void;
   stderr(data: Buffer, level?: PrintLevel): void;
   output(value: Record<string, unknown>): void;
-  /** Only of what was started to make one. */
+  /** Required of a run that was started to make a code cache. */
   codeCache?(digest: string, data: Buffer): void;
 }
 
 type SessionEndKind =
   | { kind: "end"; end: EndParams }
   | Violation
-  /** The channel closed before `end`; `hasReceived` says whether anything came before. */
+  /** The channel closed before `end`; `hasReceived` says whether anything had come. */
   | { kind: "closed"; close: ChannelClose; hasReceived: boolean }
   | Divergence
-  /** The signal aborted; what the child had written until the channel closed was delivered. */
+  /** The signal aborted. Output written until the channel closed was delivered. */
   | { kind: "aborted" }
   /** One of `events` threw: a fault of the host. */
   | { kind: "host_error"; error: unknown };
-/** The warnings of a run so far; without any, no member is there. */
+/** Has no members without warnings. */
 export type Warned = Pick<ExecutionOutcome, "warnings" | "droppedWarnings">;
 export type SessionEnd = { toolCalls: number; warned: Warned } & SessionEndKind;
 
-/** What a later run needs to repeat this one up to where it was frozen. */
+/** What a later run needs to replay this one up to where it was frozen. */
 export interface Frozen {
   journal: Journal;
   calls: LoggedCall[];
-}
-
-export interface Session {
-  /** Never rejects. */
-  readonly end: Promise<SessionEnd>;
-  /** Answers once the script is frozen; null: it cannot be repeated. Rejects when the session ends before. */
-  pause(): Promise<Frozen | null>;
-  /** Lets the script go on and sends it the replies that were held back. */
-  resume(): void;
-  /** What the script waits for, in words; without lines where the child does not tell them in time. Null: for nothing. Never rejects. */
-  describeWaiting(): Promise<string | null>;
 }
 
 export interface SessionInput {
@@ -79,87 +57,146 @@ export interface SessionInput {
   start: StartParams;
   /** Frames of `start.packages`, in pieces. */
   packages?: readonly (readonly Buffer[])[] | undefined;
-  calls: CallHandlers;
+  /** Called with the first call of the run. */
+  openCalls(): CallHandlers;
   events: SessionEvents;
   limits: SessionLimits;
   /**
-   * Ends the session from outside. Calls are aborted at once and no new one is made; output already on its way is
-   * still delivered, so the channel must close within a bounded time, which killing the peer does.
+   * Ends the session from outside. Calls are aborted at once and none begins; output in flight is still delivered, so the
+   * channel must close within a bounded time, which killing the peer does.
    */
   signal: AbortSignal;
-  /** The calls of the run that is repeated. */
-  before?: readonly LoggedCall[] | undefined;
-  /** Puts the file of a saved answer back, before its reply is repeated. */
+  /** The calls of the run that this one replays. */
+  replayed?: readonly LoggedCall[] | undefined;
+  /** Restores the file of a saved answer before its reply is replayed. */
   restoreAnswer?: ((seq: number) => Promise<void>) | undefined;
-  /** Called when a repeated run has come to where it was; not without `start.journal`. */
+  /** Called when a replay has caught up; requires `start.journal`. */
   onLive?: () => void;
 }
 
 /** Starts one script over `channel`, which must have no listener. */
-export function startSession(input: SessionInput): Session {
-  const { channel, events, limits, signal } = input;
-  const { promise, resolve } = Promise.withResolvers<SessionEnd>();
-  const left = { stdout: limits.maxStdoutBytes + 1, stderr: limits.maxStderrBytes + 1 };
-  let totalBytes = 0;
-  let calls: Calls | null = null;
-  let over = false;
-  let detach = () => {};
-  let isLive = false;
-  let isFrozen = false;
-  let warnings: RunWarning[] | undefined;
-  let droppedWarnings = 0;
-  let pausing: PromiseWithResolvers<Frozen | null> | null = null;
-  let asked: PromiseWithResolvers<WaitingParams["calls"]> | null = null;
+export class Session {
+  /** Never rejects. */
+  readonly end: Promise<SessionEnd>;
+  readonly #input: SessionInput;
+  readonly #left: Record<"stdout" | "stderr", number>;
+  readonly #resolve: (end: SessionEnd) => void;
+  readonly #onAbort = () => this.#abort();
+  #calls: RunCalls | null = null;
+  #totalBytes = 0;
+  #isOver = false;
+  #detach = () => {};
+  #isLive = false;
+  #isFrozen = false;
+  #warnings: RunWarning[] | undefined;
+  #droppedWarnings = 0;
+  #pausing: PromiseWithResolvers<Frozen | null> | null = null;
+  #asked: PromiseWithResolvers<WaitingParams["calls"]> | null = null;
 
-  function finish(end: SessionEndKind): void {
-    if (over) return;
-    over = true;
-    signal.removeEventListener("abort", onAbort);
-    detach();
-    calls?.abort();
-    pausing?.reject(new Error("The run ended before it was paused."));
-    const warned = { ...(warnings && { warnings }), ...(droppedWarnings > 0 && { droppedWarnings }) };
-    resolve({ ...end, toolCalls: calls?.toolCalls ?? 0, warned });
-  }
-
-  function onAbort(): void {
-    calls?.abort();
-    if (channel.isClosed) finish({ kind: "aborted" });
-  }
-
-  function receive(frame: Frame): void {
-    if (over) return;
-    try {
-      // Pieces of files have bounds of their own.
-      if ((frame.value as { method?: unknown } | null)?.method !== "writeFile") totalBytes += frame.bytes;
-      const checked = checkMessage(frame, totalBytes, limits);
-      const end = "kind" in checked ? checked : handle(checked.message, frame.attachment);
-      if (end !== null) finish(end);
-    } catch (error) {
-      finish({ kind: "host_error", error });
+  constructor(input: SessionInput) {
+    const { channel, limits, signal, start, packages = [] } = input;
+    this.#input = input;
+    this.#left = { stdout: limits.maxStdoutBytes + 1, stderr: limits.maxStderrBytes + 1 };
+    const { promise, resolve } = Promise.withResolvers<SessionEnd>();
+    this.end = promise;
+    this.#resolve = resolve;
+    this.#detach = channel.attach({
+      message: (frame) => this.#receive(frame),
+      closed: (close) => this.#close(close),
+    });
+    if (this.#isOver) return;
+    signal.addEventListener("abort", this.#onAbort, { once: true });
+    if (signal.aborted) {
+      this.#abort();
+      return;
+    }
+    this.#send({ jsonrpc: "2.0", method: "start", params: start });
+    for (const pieces of packages) {
+      if (!channel.sendFrame(pieces) && !channel.isClosed) channel.close();
     }
   }
 
-  function handle(message: ChildMessage, attachment: Buffer | null): SessionEndKind | null {
+  /** Resolves once the script is frozen, with null if it cannot be replayed. Rejects if the session ends first. */
+  async pause(): Promise<Frozen | null> {
+    if (this.#isOver) throw new Error("The run has ended.");
+    if (this.#isFrozen) throw new Error("The run is paused already.");
+    if (this.#pausing === null) {
+      this.#pausing = Promise.withResolvers();
+      void this.#askToPause(this.#pausing);
+    }
+    return this.#pausing.promise;
+  }
+
+  /** Lets the script continue and sends it the replies that were held back. */
+  resume(): void {
+    if (this.#isOver || !this.#isFrozen) return;
+    this.#isFrozen = false;
+    this.#send({ jsonrpc: "2.0", method: "resume" });
+    this.#calls?.replies.thaw();
+  }
+
+  /** Returns what the script waits for in words, without lines if the child does not report them in time, or null. Never rejects. */
+  async describeWaiting(): Promise<string | null> {
+    if (this.#isOver || this.#calls === null) return null;
+    this.#asked ??= Promise.withResolvers();
+    this.#send({ jsonrpc: "2.0", method: "waiting" });
+    const places = await Promise.race([this.#asked.promise, setTimeout(MAX_REPLY_MS, [])]);
+    return describeWaiting(this.#calls.listOpen(), places);
+  }
+
+  #finish(end: SessionEndKind): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#input.signal.removeEventListener("abort", this.#onAbort);
+    this.#detach();
+    this.#calls?.abort();
+    this.#pausing?.reject(new Error("The run ended before it was paused."));
+    const warnings = this.#warnings;
+    const droppedWarnings = this.#droppedWarnings;
+    const warned = { ...(warnings && { warnings }), ...(droppedWarnings > 0 && { droppedWarnings }) };
+    this.#resolve({ ...end, toolCalls: this.#calls?.toolCalls ?? 0, warned });
+  }
+
+  #abort(): void {
+    this.#calls?.abort();
+    if (this.#input.channel.isClosed) this.#finish({ kind: "aborted" });
+  }
+
+  #receive(frame: Frame): void {
+    if (this.#isOver) return;
+    try {
+      // Pieces of files have their own bounds.
+      if ((frame.value as { method?: unknown } | null)?.method !== "writeFile")
+        this.#totalBytes += frame.bytes;
+      const checked = checkMessage(frame, this.#totalBytes, this.#input.limits);
+      const end = "kind" in checked ? checked : this.#handle(checked.message, frame.attachment);
+      if (end !== null) this.#finish(end);
+    } catch (error) {
+      this.#finish({ kind: "host_error", error });
+    }
+  }
+
+  #handle(message: ChildMessage, attachment: Buffer | null): SessionEndKind | null {
+    const { start, events, signal, channel } = this.#input;
     switch (message.method) {
       case "stdout":
       case "stderr":
-        emitText(message.method, message.params.text, message.params.level);
+        this.#emitText(message.method, message.params.text, message.params.level);
         return null;
       case "output":
         events.output(message.params.value);
         return null;
       case "warning":
-        warnings ??= [];
-        if (warnings.length < MAX_WARNINGS) warnings.push(message.params);
-        else droppedWarnings += 1;
+        this.#warnings ??= [];
+        if (this.#warnings.length < MAX_WARNINGS) this.#warnings.push(message.params);
+        else this.#droppedWarnings += 1;
         return null;
       case "warningsDropped":
-        droppedWarnings += message.params.count;
+        this.#droppedWarnings += message.params.count;
         return null;
       case "codeCache":
-        if (input.start.makesCodeCache !== true)
-          return violation("the child sent a code cache without having been asked");
+        if (start.makesCodeCache !== true)
+          return violation("the child sent a code cache without being asked");
         events.codeCache?.(message.params.digest, Buffer.from(message.params.data, "base64"));
         return null;
       case "end":
@@ -170,174 +207,79 @@ export function startSession(input: SessionInput): Session {
       case "ready":
         return violation(`the child said it was ${message.method} a second time`);
       case "paused":
-        return becomeFrozen(message.params.journal);
+        return this.#becomeFrozen(message.params.journal);
       case "live":
-        if (input.start.journal === undefined || isLive)
+        if (start.journal === undefined || this.#isLive)
           return violation("the child said it was live out of turn");
-        isLive = true;
-        input.onLive?.();
+        this.#isLive = true;
+        this.#input.onLive?.();
         return null;
       case "waiting":
-        if (asked === null) return violation("the child said what it waits for without having been asked");
-        asked.resolve(message.params.calls);
-        asked = null;
+        if (this.#asked === null) return violation("the child said what it waits for without being asked");
+        this.#asked.resolve(message.params.calls);
+        this.#asked = null;
         return null;
       case "diverged":
-        return input.start.journal === undefined
-          ? violation("the child said it did something else than before, and there was no before")
+        return start.journal === undefined
+          ? violation("the child said that it diverged, but the run is not a replay")
           : { kind: "diverged", what: message.params.what };
       case "cancel":
         if (signal.aborted) return null;
-        if (isFrozen) return violation("the child canceled a call while it was paused");
-        return calls?.cancel(message.params.id) ?? null;
+        if (this.#isFrozen) return violation("the child canceled a call while it was paused");
+        return this.#calls?.cancel(message.params.id) ?? null;
       default:
         if (signal.aborted) return null;
-        if (isFrozen) return violation("the child made a call while it was paused");
-        calls ??= createCalls({
-          channel,
-          handlers: input.calls,
-          limits,
-          before: input.before,
-          restoreAnswer: input.restoreAnswer,
-          end: finish,
-        });
-        return calls.begin(message, attachment);
+        if (this.#isFrozen) return violation("the child made a call while it was paused");
+        this.#calls ??= this.#openCalls();
+        return this.#calls.begin(message, attachment);
     }
   }
 
-  function emitText(stream: "stdout" | "stderr", text: string, level?: PrintLevel): void {
-    if (left[stream] <= 0 || text === "") return;
-    const data = Buffer.from(text);
-    const kept = data.length > left[stream] ? data.subarray(0, left[stream]) : data;
-    left[stream] -= kept.length;
-    events[stream](kept, level);
+  #openCalls(): RunCalls {
+    const { channel, limits, replayed, restoreAnswer } = this.#input;
+    const end = (why: SessionEndKind) => this.#finish(why);
+    return new RunCalls({
+      ...{ channel, limits, replayed, restoreAnswer, end },
+      handlers: this.#input.openCalls(),
+    });
   }
 
-  function becomeFrozen(journal: Journal | null): Violation | null {
-    if (pausing === null) return violation("the child said it was paused without having been asked");
-    isFrozen = true;
-    calls?.freeze();
-    const log = calls === null ? [] : calls.copyLog();
-    pausing.resolve(journal === null || log === null ? null : { journal, calls: log });
-    pausing = null;
+  #emitText(stream: "stdout" | "stderr", text: string, level?: PrintLevel): void {
+    const left = this.#left[stream];
+    if (left <= 0 || text === "") return;
+    const data = Buffer.from(text);
+    const kept = data.length > left ? data.subarray(0, left) : data;
+    this.#left[stream] -= kept.length;
+    this.#input.events[stream](kept, level);
+  }
+
+  #becomeFrozen(journal: Journal | null): Violation | null {
+    if (this.#pausing === null) return violation("the child said it was paused without being asked");
+    this.#isFrozen = true;
+    this.#calls?.replies.freeze();
+    const calls = this.#calls === null ? [] : this.#calls.copyLog();
+    this.#pausing.resolve(journal === null || calls === null ? null : { journal, calls });
+    this.#pausing = null;
     return null;
   }
 
-  /** After what the host has answered by now. */
-  async function askToPause(asked: typeof pausing): Promise<void> {
+  /** Asks once the replies that the host has by now are sent. */
+  async #askToPause(asked: PromiseWithResolvers<Frozen | null>): Promise<void> {
     await new Promise(setImmediate);
-    await calls?.sent();
-    if (!over && pausing === asked) send({ jsonrpc: "2.0", method: "pause" });
+    await this.#calls?.replies.sent();
+    if (!this.#isOver && this.#pausing === asked) this.#send({ jsonrpc: "2.0", method: "pause" });
   }
 
-  function send(message: HostMessage): void {
+  #send(message: HostMessage): void {
+    const { channel } = this.#input;
     if (!channel.send(JSON.stringify(message)) && !channel.isClosed) channel.close();
   }
 
-  function closed(close: ChannelClose): void {
-    if (signal.aborted) finish({ kind: "aborted" });
+  #close(close: ChannelClose): void {
+    if (this.#input.signal.aborted) this.#finish({ kind: "aborted" });
     else if (close.kind === "violation") {
       const reason = close.cause.kind === "size" ? "output_limit" : "sandbox_violation";
-      finish({ kind: "violation", reason, message: close.cause.message });
-    } else finish({ kind: "closed", close, hasReceived: totalBytes > 0 });
+      this.#finish({ kind: "violation", reason, message: close.cause.message });
+    } else this.#finish({ kind: "closed", close, hasReceived: this.#totalBytes > 0 });
   }
-
-  detach = channel.attach({ message: receive, closed });
-  if (!over) {
-    signal.addEventListener("abort", onAbort, { once: true });
-    if (signal.aborted) onAbort();
-    else {
-      send({ jsonrpc: "2.0", method: "start", params: input.start });
-      for (const pieces of input.packages ?? []) {
-        if (!channel.sendFrame(pieces) && !channel.isClosed) channel.close();
-      }
-    }
-  }
-
-  return {
-    end: promise,
-    async pause() {
-      if (over) throw new Error("The run has ended.");
-      if (isFrozen) throw new Error("The run is paused already.");
-      if (pausing === null) {
-        pausing = Promise.withResolvers();
-        void askToPause(pausing);
-      }
-      return pausing.promise;
-    },
-    resume() {
-      if (over || !isFrozen) return;
-      isFrozen = false;
-      send({ jsonrpc: "2.0", method: "resume" });
-      calls?.thaw();
-    },
-    async describeWaiting() {
-      if (over || calls === null) return null;
-      asked ??= Promise.withResolvers();
-      send({ jsonrpc: "2.0", method: "waiting" });
-      const places = await Promise.race([asked.promise, setTimeout(MAX_TELLING_MS, [])]);
-      return describeWaiting(calls.listOpen(), places);
-    },
-  };
-}
-
-/** Names of clocks that only a script which names them pays for. */
-const WIDE_CLOCKS = /Temporal|DateTimeFormat/;
-
-/** The `start` message of a run; `before`: of the run that it repeats. */
-export function makeStart(
-  { eid, ref, input, files }: ExecutionInput,
-  { code, mappings, sources, packages }: Extract<PreparedSource, { ok: true }>,
-  limits: SessionLimits,
-  before: Checkpoint | null,
-): StartParams {
-  const { maxConcurrentCalls, maxCalls, maxMessageBytes, maxStdoutBytes, maxStderrBytes } = limits;
-  const { maxOutputBytes, maxResultBytes } = PROTOCOL_LIMITS;
-  const { seed, randomSeed } = before ?? makeSeeds();
-  return {
-    code,
-    mappings,
-    ...(sources !== undefined && { sources }),
-    ...(packages !== undefined && { packages: [...new Set(packages.map(({ digest }) => digest))] }),
-    process: { id: eid, ref: ref ?? null },
-    ...(input !== undefined && describeInput(input)),
-    seed,
-    randomSeed,
-    ...(before !== null && { journal: before.journal }),
-    readsWideClocks: WIDE_CLOCKS.test(code),
-    ...(files !== undefined && files.length > 0 && { files: [...files] }),
-    limits: {
-      maxConcurrentCalls,
-      maxCalls,
-      maxMessageBytes,
-      maxStdoutBytes,
-      maxStderrBytes,
-      maxOutputBytes,
-      maxResultBytes,
-    },
-  };
-}
-
-function describeInput(input: unknown): Pick<StartParams, "input" | "exactInput"> {
-  const { text = "", isExact } = writeExactJson(input);
-  return isExact ? { exactInput: text } : { input };
-}
-
-const SEED_BYTES = 48;
-/** Made for many runs at once: a call of the generator costs the same for 48 bytes and for 3000. */
-let seeds = Buffer.alloc(0);
-
-function makeSeeds(): Pick<StartParams, "seed" | "randomSeed"> {
-  if (seeds.length === 0) seeds = randomBytes(SEED_BYTES * 64);
-  const bytes = seeds.subarray(0, SEED_BYTES);
-  seeds = seeds.subarray(SEED_BYTES);
-  const randomSeed = [
-    bytes.readUInt32LE(32),
-    bytes.readUInt32LE(36),
-    bytes.readUInt32LE(40),
-    bytes.readUInt32LE(44),
-  ];
-  // All zero is the one state that the generator never leaves.
-  if (Math.max(...randomSeed) === 0) randomSeed[0] = 1;
-  return { seed: bytes.toString("base64", 0, 32), randomSeed };
 }

@@ -6,11 +6,11 @@
 import type { Child } from "../pool/spawn.ts";
 import { type Exceeded, MAX_THREADS, type Monitor, toWatchBudget } from "../process/monitor.ts";
 import type { SessionLimits, StartParams } from "../wire/protocol.ts";
-import type { CallHandlers } from "./calls.ts";
+import type { CallHandlers } from "./calls/calls.ts";
+import type { LoggedCall } from "./calls/saved-answers.ts";
 import { type Deadline, startDeadline } from "./deadline.ts";
 import { type EndCause, judge, type Verdict } from "./outcome.ts";
-import type { LoggedCall } from "./restores.ts";
-import { type Frozen, type SessionEnd, type SessionEvents, startSession, type Warned } from "./session.ts";
+import { type Frozen, Session, type SessionEnd, type SessionEvents, type Warned } from "./session.ts";
 
 /** From the kill of a child until its last output must have been read. */
 const MAX_DRAIN_MS = 1_000;
@@ -23,8 +23,8 @@ const MAX_EXIT_WAIT_MS = 500;
 const AFTER_END_MS = 10;
 /** A child killed from outside this soon after it was given its run may not have taken it yet. */
 const MAX_HAND_OVER_MS = 100;
-/** How much longer than the first time doing everything again may take, beyond twice as long. */
-const REPETITION_MARGIN_MS = 10_000;
+/** A replay may take twice as long as the run did, and this much longer. */
+const REPLAY_MARGIN_MS = 10_000;
 
 export interface RunLimits {
   /** Of running time, from `start`; null is none. */
@@ -44,7 +44,8 @@ export interface RunOnChild {
   start: StartParams;
   /** Frames of `start.packages`, in pieces. */
   packages?: readonly (readonly Buffer[])[] | undefined;
-  calls: CallHandlers;
+  /** Called with the first call of the run. */
+  openCalls(): CallHandlers;
   events: SessionEvents;
   sessionLimits: SessionLimits;
   limits: RunLimits;
@@ -52,9 +53,9 @@ export interface RunOnChild {
   killSignal: AbortSignal;
   /** `keep`: a child that ended its run by the protocol lives on. It is killed in every other case. */
   afterEnd: "kill" | "keep";
-  /** Of the run that this one repeats: its calls, and the running time it had used, which this one counts as its own. */
-  before?: { calls: readonly LoggedCall[]; usedMs: number } | null;
-  /** Puts the file of a saved answer back, before its reply is repeated. */
+  /** The run that this one replays: its calls, and the running time it had used, which counts for this one too. */
+  replayed?: { calls: readonly LoggedCall[]; usedMs: number } | null;
+  /** Restores the file of a saved answer before its reply is replayed. */
   restoreAnswer?: ((seq: number) => Promise<void>) | undefined;
 }
 
@@ -75,11 +76,11 @@ export interface RunOutcome extends Verdict {
   hostError?: unknown;
 }
 
-/** A run under way. Its clock stands still while it is paused. */
+/** A run in progress. Its clock stops while it is paused. */
 export interface SupervisedRun {
   /** Never rejects. Unless it is kept, the child has been killed by then, or will be after AFTER_END_MS. */
   readonly outcome: Promise<RunOutcome>;
-  /** Answers once the script is frozen; null: it cannot be repeated. Rejects when the run ends before. */
+  /** Resolves once the script is frozen, with null if it cannot be replayed. Rejects if the run ends first. */
   pause(): Promise<(Frozen & { usedMs: number }) | null>;
   /** Does nothing for a run that is not paused. */
   resume(): void;
@@ -90,10 +91,10 @@ export function superviseRun(run: RunOnChild): SupervisedRun {
   const { child, limits, killSignal } = run;
   const startedAt = performance.now();
   const stop = new AbortController();
-  const usedMs = run.before?.usedMs ?? 0;
+  const usedMs = run.replayed?.usedMs ?? 0;
   let cause: EndCause | null = null;
   let usage = { cpuMs: 0, peakMemoryBytes: 0 };
-  /** Since when the script does what it has not done before. */
+  /** When the script began or, in a replay, had caught up. */
   let ownSince = startedAt;
   let pausedMs = 0;
   let frozenAt: number | null = null;
@@ -123,27 +124,27 @@ export function superviseRun(run: RunOnChild): SupervisedRun {
     limits.timeoutMs === null ? null : Math.max(1, limits.timeoutMs - usedMs),
     onDeadline,
   );
-  let repetition: Deadline | null = null;
+  let replayClock: Deadline | null = null;
   if (run.start.journal !== undefined) {
     clock.pause();
-    // Repeating costs none of the run's own time, but must end some time.
-    repetition = startDeadline(usedMs * 2 + REPETITION_MARGIN_MS, onDeadline);
+    // A replay costs none of the run's own time but must end.
+    replayClock = startDeadline(usedMs * 2 + REPLAY_MARGIN_MS, onDeadline);
   }
   killSignal.addEventListener("abort", onKill, { once: true });
   if (killSignal.aborted) onKill();
 
-  const session = startSession({
+  const session = new Session({
     channel: child.channel,
     start: run.start,
     packages: run.packages,
-    calls: run.calls,
+    openCalls: run.openCalls,
     events: run.events,
     limits: run.sessionLimits,
     signal: stop.signal,
-    before: run.before?.calls,
+    replayed: run.replayed?.calls,
     restoreAnswer: run.restoreAnswer,
     onLive() {
-      repetition?.[Symbol.dispose]();
+      replayClock?.[Symbol.dispose]();
       ownSince = performance.now();
       clock.resume();
     },
@@ -156,7 +157,7 @@ export function superviseRun(run: RunOnChild): SupervisedRun {
     cause ??= end.kind === "end" ? { ...end, memoryMb: limits.memoryMb } : await explain(end, run);
     usage = watch.finish();
     clock[Symbol.dispose]();
-    repetition?.[Symbol.dispose]();
+    replayClock?.[Symbol.dispose]();
     killSignal.removeEventListener("abort", onKill);
     if (cause.kind !== "end") endChild(child);
     else if (run.afterEnd === "kill") setTimeout(endChild, AFTER_END_MS, child);

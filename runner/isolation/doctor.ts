@@ -93,7 +93,7 @@ async function tryFork(wall: Wall, plan: ProcessLaunch): Promise<string> {
     launch: plan(TEST_MEMORY_MB, "zygote"),
     startZygote: wall.startZygote,
     boot: wall.start,
-    onTrouble: ({ message }) => {
+    onError: ({ message }) => {
       trouble = message;
     },
   });

@@ -32,7 +32,7 @@ export interface PoolOptions {
   /** After this long without need of them, spare children beyond `min` are ended. */
   quietMs: number;
   /** Called for every failed start and every child that died or spoke while idle. */
-  onTrouble(trouble: { kind: "boot_failed" | "idle_death"; error: Error }): void;
+  onError(trouble: { kind: "boot_failed" | "idle_death"; error: Error }): void;
 }
 
 export interface Pool extends AsyncDisposable {
@@ -146,7 +146,7 @@ export function createPool(options: PoolOptions): Pool {
   function handleFailure(number: number, error: Error): void {
     if (closing.signal.aborted) return;
     failures++;
-    options.onTrouble({ kind: "boot_failed", error });
+    options.onError({ kind: "boot_failed", error });
     for (const waiter of waiters) {
       if (waiter.since >= number || --waiter.triesLeft > 0) continue;
       waiters.delete(waiter);
@@ -199,7 +199,7 @@ export function createPool(options: PoolOptions): Pool {
       entry.detach();
       end(child);
       replaced++;
-      options.onTrouble({ kind: "idle_death", error: new Error(`An idle child ${why}; it is replaced.`) });
+      options.onError({ kind: "idle_death", error: new Error(`An idle child ${why}; it is replaced.`) });
       fillIn(backOff(++deathsInARow));
     };
     idle.push(entry);

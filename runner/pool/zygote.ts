@@ -41,13 +41,13 @@ export interface Zygotes extends AsyncDisposable {
   /** Starts the zygote, unless there is one, or children boot for a while. */
   prepare(): void;
   /** A fork was taken over, or may have been: no later child shares its layout of memory. */
-  suspect(): void;
+  replaceSuspected(): void;
   /** Null: children boot at present. */
   status(): ZygoteStatus | null;
 }
 
 /** One zygote for each limit of memory, which is fixed when V8 starts. */
-export interface ZygoteClasses extends AsyncDisposable, Pick<Zygotes, "suspect"> {
+export interface ZygoteClasses extends AsyncDisposable, Pick<Zygotes, "replaceSuspected"> {
   /** Starts a child for runs with this limit. The usual one's is kept; another limit's zygote starts when it is first asked for. */
   start(memoryMb: number): StartProcess;
   /** Of all together; the age is that of the usual one. Null: usual children boot at present. */
@@ -60,7 +60,7 @@ export interface ZygoteOptions {
   /** Boots a child. */
   boot: StartProcess;
   /** Why there is no zygote, and children boot meanwhile, or why it was replaced. */
-  onTrouble(error: Error): void;
+  onError(error: Error): void;
 }
 
 interface Zygote {
@@ -73,7 +73,7 @@ interface Zygote {
 }
 
 export function keepZygotes(options: ZygoteOptions): Zygotes {
-  const { launch, startZygote, boot, onTrouble } = options;
+  const { launch, startZygote, boot, onError } = options;
   const closing = new AbortController();
   const ending = new Set<Promise<unknown>>();
   /** Null until it is needed; resolves with null while children boot. */
@@ -102,7 +102,7 @@ export function keepZygotes(options: ZygoteOptions): Zygotes {
     setTimeout(() => {
       next = closing.signal.aborted ? null : open();
     }, retryMs).unref();
-    onTrouble(new Error(`Children boot for ${retryMs / 1000} s, as there is no zygote: ${error.message}`));
+    onError(new Error(`Children boot for ${retryMs / 1000} s, as there is no zygote: ${error.message}`));
     retryMs = Math.min(retryMs * 2, MAX_RETRY_MS);
   }
 
@@ -111,7 +111,7 @@ export function keepZygotes(options: ZygoteOptions): Zygotes {
     if (present !== zygote) return;
     failures += 1;
     retire(zygote);
-    onTrouble(new Error(`The zygote is replaced: ${message}`));
+    onError(new Error(`The zygote is replaced: ${message}`));
   }
 
   /** Its forks live on. */
@@ -148,7 +148,7 @@ export function keepZygotes(options: ZygoteOptions): Zygotes {
     prepare() {
       next ??= open();
     },
-    suspect() {
+    replaceSuspected() {
       if (present !== null) retire(present);
     },
     status: () =>
@@ -162,11 +162,11 @@ export function keepZygotes(options: ZygoteOptions): Zygotes {
   };
 }
 
-/** `launchFor`: of a zygote with that limit; `onSuspicion`: what waits may share the layout of a zygote that was replaced. */
+/** `launchFor`: of a zygote with that limit; `onSuspected`: what waits may share the layout of a zygote that was replaced. */
 export function keepZygoteClasses(
   usualMb: number,
   launchFor: (memoryMb: number) => ChildLaunch,
-  options: Omit<ZygoteOptions, "launch"> & { onSuspicion(): void },
+  options: Omit<ZygoteOptions, "launch"> & { onSuspected(): void },
 ): ZygoteClasses {
   const keep = (memoryMb: number) => keepZygotes({ ...options, launch: launchFor(memoryMb) });
   const usual = keep(usualMb);
@@ -208,10 +208,10 @@ export function keepZygoteClasses(
       other.zygotes.prepare();
       return options.boot;
     },
-    suspect() {
-      for (const zygotes of list()) zygotes.suspect();
+    replaceSuspected() {
+      for (const zygotes of list()) zygotes.replaceSuspected();
       // Also without one: children that wait may be of one that was replaced before.
-      options.onSuspicion();
+      options.onSuspected();
     },
     status() {
       const present = usual.status();

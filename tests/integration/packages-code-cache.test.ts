@@ -8,10 +8,10 @@ import { readConfig as readIvmConfig } from "#modules/typescript-ivm/config.ts";
 import { openSlots } from "#modules/typescript-ivm/environment.ts";
 import { readConfig as readProcessConfig } from "#modules/typescript-process/config.ts";
 import { openChildren } from "#modules/typescript-process/environment.ts";
-import { createCodeCacheMaker } from "#runner/host/code-cache.ts";
 import type { Children } from "#runner/host/environment.ts";
 import { type ExecutionContext, runExecution } from "#runner/host/execution.ts";
-import { createPackages, type LoadedPackage, type Packages } from "#runner/host/packages.ts";
+import { createCodeCacheMaker } from "#runner/host/packages/code-cache.ts";
+import { createPackages, type LoadedPackage, type Packages } from "#runner/host/packages/packages.ts";
 import type { RunSettings } from "#runner/host/settings-schema.ts";
 import type { BundledPackage } from "#runner/packages/bundle.ts";
 import { starterFile } from "#runner/packages/starter.ts";
@@ -52,8 +52,8 @@ test.each(KINDS)("one is made for %s and taken by the next", async (_, open) => 
     readPackage: async () => PAPAPARSE,
     setState() {},
   } as Partial<EnvironmentBindings> as EnvironmentBindings;
-  const places = { acquire: async () => ({ release() {}, takeBack() {} }) };
-  const parts = { ...children, config, bindings, logger, places, unit: "place" };
+  const slots = { size: 1, acquire: async () => ({ release() {}, takeBack() {} }) };
+  const parts = { ...children, config, bindings, logger, slots, unit: "slot" };
   const kept = createPackages(bindings, createCodeCacheMaker(parts, new AbortController().signal));
   /** Whether the last run came with a cache. */
   let isCached = false;
@@ -69,7 +69,7 @@ test.each(KINDS)("one is made for %s and taken by the next", async (_, open) => 
   async function sizeWith(packages: Packages): Promise<unknown> {
     const context: ExecutionContext = { ...parts, packages };
     const over = Promise.withResolvers<void>();
-    const execution = { kill: new AbortController(), over, isFrozen: false, current: null };
+    const execution = { kill: new AbortController(), over, isPaused: false, current: null };
     const { exitState, result, error } = await runExecution(
       context,
       { eid: 1, code: CODE },

@@ -2,8 +2,8 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createProcessEnvironment } from "#modules/typescript-process/environment.ts";
-import { createPlaces } from "#runner/host/environment.ts";
 import { type Execution, type ExecutionContext, runExecution } from "#runner/host/execution.ts";
+import { createSlotPool } from "#runner/host/slots.ts";
 import { RLIMIT_NOFILE } from "#runner/jail/kernel/kernel-headers.ts";
 import { openKernel } from "#runner/jail/kernel/syscalls.ts";
 import { createMonitor } from "#runner/process/monitor.ts";
@@ -129,13 +129,13 @@ test("a script that none of three children got is the host's fault", async () =>
     bindings: { setState() {} },
     logger: { warn() {} },
     pool,
-    places: createPlaces(1),
+    slots: createSlotPool(1),
     monitor,
   } as unknown as ExecutionContext;
   const execution: Execution = {
     kill: new AbortController(),
     over: Promise.withResolvers(),
-    isFrozen: false,
+    isPaused: false,
     current: null,
   };
   await expect(runExecution(on, { eid: 1, code: "return 1" }, execution, false)).rejects.toMatchObject({

@@ -15,7 +15,7 @@ function open(changes: Partial<PoolOptions> = {}): Pool {
     min: 1,
     max: 3,
     quietMs: 300,
-    onTrouble: (trouble) => void troubles.push(trouble),
+    onError: (trouble) => void troubles.push(trouble),
     ...changes,
   });
   pools.push(pool);

@@ -42,7 +42,7 @@ function supervise(child: Child, changes: Partial<RunOnChild> & { code?: string 
     child,
     monitor,
     start: startParams(code),
-    calls: echoCalls,
+    openCalls: () => echoCalls,
     events: { stdout: (data) => chunks.push(data), stderr() {}, output() {} },
     sessionLimits: DEFAULT_SESSION_LIMITS,
     limits: { timeoutMs: 20_000, cpuMs: null, memoryMb: 128 },
@@ -172,13 +172,13 @@ describe("a run", () => {
       const called = Promise.withResolvers<AbortSignal>();
       const { outcome, kill } = await runReal("async()=>{await tools.a.b({})}", {
         limits: { timeoutMs: reason === "timeout" ? 300 : null, cpuMs: null, memoryMb: 128 },
-        calls: {
+        openCalls: () => ({
           ...echoCalls,
           invoke: (_, signal) => {
             called.resolve(signal);
             return new Promise(() => {});
           },
-        },
+        }),
       });
       const signal = await called.promise;
       if (reason === "killed") kill.abort();
@@ -294,7 +294,7 @@ describe("a hostile child", () => {
     const before = process.memoryUsage().rss;
     const { outcome } = await runHostile("run-calls-and-never-reads", {
       limits: { timeoutMs: 1500, cpuMs: null, memoryMb: 128 },
-      calls: { ...echoCalls, invoke: async () => "x".repeat(8 * 1024 * 1024) },
+      openCalls: () => ({ ...echoCalls, invoke: async () => "x".repeat(8 * 1024 * 1024) }),
     });
     expect(await outcome).toMatchObject({ reason: "timeout" });
     // 32 answers of 8 MB were asked for; copies of a few are on their way.

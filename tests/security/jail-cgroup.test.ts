@@ -154,7 +154,7 @@ describe.runIf(isWritable)("a fork of a zygote", () => {
           return zygote;
         },
         boot: wall.start,
-        onTrouble: (error) => expect.fail(error.message),
+        onError: (error) => expect.fail(error.message),
       }),
     );
     const fork = () => spawnChild(plan(64), undefined, zygotes.start);

@@ -161,7 +161,7 @@ describe.runIf(process.platform === "linux")("the zygote", () => {
         launch,
         startZygote: wall.startZygote as NonNullable<typeof wall.startZygote>,
         boot: wall.start,
-        onTrouble: (error) => troubles.push(error),
+        onError: (error) => troubles.push(error),
       });
     const planOther = planProcessLaunch(node, wall, settings, cwd);
     const others = stack.use(keep(planOther(64, "zygote")));
@@ -218,7 +218,7 @@ describe.runIf(process.platform === "linux")("the zygote", () => {
           return { ...zygote, stdout: told };
         },
         boot: wall.start,
-        onTrouble: (error) => troubles.push(error),
+        onError: (error) => troubles.push(error),
       }),
     );
     const first = await spawnChild(plan(64), undefined, zygotes.start);

@@ -75,7 +75,7 @@ async function openPeer(): Promise<Peer> {
     min: 0,
     max: 1,
     quietMs: 60_000,
-    onTrouble: ({ error }) => void deaths.push(error.message),
+    onError: ({ error }) => void deaths.push(error.message),
   });
   await pool.warmUp();
   const made: Peer = {
@@ -112,7 +112,7 @@ async function openPeer(): Promise<Peer> {
           readsWideClocks: false,
           limits: { ...DEFAULT_SESSION_LIMITS, maxOutputBytes: 1000, maxResultBytes: 1000 },
         },
-        calls: { invoke: async () => 1 } as never,
+        openCalls: () => ({ invoke: async () => 1 }) as never,
         events: {
           stdout: (data) => void peer.stdout.push(data.toString()),
           stderr: () => {},

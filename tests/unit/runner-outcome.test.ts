@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type EndCause, judge, tellSuspicion } from "#runner/host/outcome.ts";
+import { type EndCause, judge, reportSuspectedEscape } from "#runner/host/outcome.ts";
 import { exceeding, violation } from "#runner/wire/check-message.ts";
 import { EXECUTION_REASONS, errorDetailSchema } from "#sdk";
 
@@ -117,10 +117,10 @@ describe("a suspicion", () => {
     const logged: unknown[] = [];
     let suspected = 0;
     const logger = { debug() {}, info() {}, error() {}, warn: (fields: unknown) => void logged.push(fields) };
-    const suspect = () => {
+    const onSuspectedEscape = () => {
       suspected += 1;
     };
-    tellSuspicion({ logger, suspect }, { eid: 1 }, judge(cause));
+    reportSuspectedEscape({ logger, onSuspectedEscape }, { eid: 1 }, judge(cause));
     expect(suspected).toBe(isTold ? 1 : 0);
     expect(logged).toEqual(
       isTold ? [expect.objectContaining({ eid: 1, ...(securityEvent && { securityEvent }) })] : [],

@@ -1,5 +1,5 @@
 /** Calls that answer with their own parameters. */
-import type { CallHandlers } from "#runner/host/calls.ts";
+import type { CallHandlers } from "#runner/host/calls/calls.ts";
 
 const echo = async (params: unknown) => params;
 

@@ -1,8 +1,8 @@
 /** A session whose script is frozen: what is held back, what is still handed over, and how it ends meanwhile. */
 import { PassThrough } from "node:stream";
 import { expect, test, vi } from "vitest";
-import type { CallHandlers } from "#runner/host/calls.ts";
-import { startSession } from "#runner/host/session.ts";
+import type { CallHandlers } from "#runner/host/calls/calls.ts";
+import { Session } from "#runner/host/session.ts";
 import { createChannel } from "#runner/wire/channel.ts";
 import { createFrameReader, encodeFrame } from "#runner/wire/frames.ts";
 import { DEFAULT_SESSION_LIMITS } from "#runner/wire/protocol.ts";
@@ -23,7 +23,7 @@ function play(invoke: CallHandlers["invoke"]) {
     }
   });
   const stop = new AbortController();
-  const control = startSession({
+  const control = new Session({
     channel: createChannel(toHost, fromHost),
     start: {
       code: "async()=>1",
@@ -42,7 +42,7 @@ function play(invoke: CallHandlers["invoke"]) {
         maxResultBytes: 100,
       },
     },
-    calls: { ...CALL_METHODS_FOR_TESTS, invoke },
+    openCalls: () => ({ ...CALL_METHODS_FOR_TESTS, invoke }),
     events: { stdout() {}, stderr() {}, output() {} },
     limits: DEFAULT_SESSION_LIMITS,
     signal: stop.signal,

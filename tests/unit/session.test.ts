@@ -1,8 +1,8 @@
 import { PassThrough } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, test, vi } from "vitest";
-import type { CallHandlers } from "#runner/host/calls.ts";
-import { startSession } from "#runner/host/session.ts";
+import type { CallHandlers } from "#runner/host/calls/calls.ts";
+import { Session } from "#runner/host/session.ts";
 import { createChannel } from "#runner/wire/channel.ts";
 import { createFrameReader, encodeFrame, encodeFrameText } from "#runner/wire/frames.ts";
 import type { StartParams } from "#runner/wire/protocol.ts";
@@ -40,10 +40,10 @@ function play(options: { limits?: Partial<SessionLimits>; calls?: Partial<CallHa
   });
   const events: [string, unknown][] = [];
   const stop = new AbortController();
-  const { end: session } = startSession({
+  const { end: session } = new Session({
     channel,
     start: START,
-    calls: { ...CALL_METHODS_FOR_TESTS, ...options.calls },
+    openCalls: () => ({ ...CALL_METHODS_FOR_TESTS, ...options.calls }),
     events: {
       stdout: (data) => events.push(["stdout", data.toString()]),
       stderr: (data) => events.push(["stderr", data.toString()]),
@@ -406,10 +406,10 @@ describe("a session", () => {
     const fail = () => {
       throw new Error("disk full");
     };
-    const { end: ended } = startSession({
+    const { end: ended } = new Session({
       channel,
       start: START,
-      calls: CALL_METHODS_FOR_TESTS,
+      openCalls: () => CALL_METHODS_FOR_TESTS,
       events: { stdout: fail, stderr: fail, output: fail },
       limits: DEFAULT_SESSION_LIMITS,
       signal: new AbortController().signal,
@@ -421,10 +421,10 @@ describe("a session", () => {
     const input = new PassThrough();
     const output = new PassThrough({ highWaterMark: 1024 });
     const channel = createChannel(input, output);
-    const { end: session } = startSession({
+    const { end: session } = new Session({
       channel,
       start: START,
-      calls: { ...CALL_METHODS_FOR_TESTS, invoke: async () => "x".repeat(4 * 1024 * 1024) },
+      openCalls: () => ({ ...CALL_METHODS_FOR_TESTS, invoke: async () => "x".repeat(4 * 1024 * 1024) }),
       events: { stdout() {}, stderr() {}, output() {} },
       limits: { ...DEFAULT_SESSION_LIMITS, maxConcurrentCalls: 32 },
       signal: new AbortController().signal,

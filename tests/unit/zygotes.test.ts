@@ -96,7 +96,7 @@ function setUp() {
       machine.booted += 1;
       return makeProcess();
     },
-    onTrouble: (error) => void machine.troubles.push(error.message),
+    onError: (error) => void machine.troubles.push(error.message),
   });
   return { machine, zygotes };
 }
@@ -128,11 +128,11 @@ test("a zygote is replaced after 10,000 forks", async () => {
 
 test("a suspicion ends the zygote; nothing is forked from it any more, and without one it does nothing", async () => {
   const { machine, zygotes } = setUp();
-  zygotes.suspect();
+  zygotes.replaceSuspected();
   expect(machine.asked).toBe(0);
   await zygotes.start(program);
-  zygotes.suspect();
-  zygotes.suspect();
+  zygotes.replaceSuspected();
+  zygotes.replaceSuspected();
   await vi.waitFor(() => expect(machine.zygotes[0]?.isAlive).toBe(false));
   expect(zygotes.status()).toBeNull();
   await zygotes.start(program);
@@ -212,7 +212,7 @@ test("where none can be started children boot, and it is tried again after 10 s,
   expect(machine).toMatchObject({ asked: waits.length + 1, booted: 2 * waits.length });
   // One that has forked is as good as any: its loss is the first.
   machine.canStart = false;
-  zygotes.suspect();
+  zygotes.replaceSuspected();
   await zygotes.start(program);
   expect(machine.troubles.at(-1)).toContain("Children boot for 10 s");
 });

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { encodeBootOptions } from "#runner/child/boot-options.ts";
 import { CHILD_FLAGS } from "#runner/child/flags.ts";
-import type { CallHandlers } from "#runner/host/calls.ts";
+import type { CallHandlers } from "#runner/host/calls/calls.ts";
 import { listInheritedFds } from "#runner/isolation/process-launch.ts";
 import { type Child, type ChildLaunch, spawnChild } from "#runner/pool/spawn.ts";
 import { findNodeBinary } from "#runner/process/node-binary.ts";

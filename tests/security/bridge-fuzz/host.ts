@@ -4,7 +4,7 @@
  */
 
 import { hash } from "node:crypto";
-import type { CallHandlers } from "#runner/host/calls.ts";
+import type { CallHandlers } from "#runner/host/calls/calls.ts";
 import type { SessionEvents } from "#runner/host/session.ts";
 import type { CallMethod } from "#runner/wire/protocol.ts";
 import { FILE_METHODS } from "#runner/wire/protocol.ts";

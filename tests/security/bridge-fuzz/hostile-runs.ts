@@ -76,7 +76,7 @@ export async function playAsProcess(seed: number, monitor: Monitor): Promise<Hos
     child,
     monitor,
     start: START,
-    calls: host.calls,
+    openCalls: () => host.calls,
     events: host.events,
     sessionLimits: conversation.session,
     limits: { timeoutMs: TIMEOUT_MS, cpuMs: null, memoryMb: MEMORY_MB },

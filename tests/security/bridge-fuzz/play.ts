@@ -3,7 +3,7 @@
  * invariants broke: no exception, bounded buffers, exactly one end, nothing after it, nothing illegitimate handed out.
  */
 import { isDeepStrictEqual } from "node:util";
-import { type SessionEnd, startSession } from "#runner/host/session.ts";
+import { Session, type SessionEnd } from "#runner/host/session.ts";
 import { type Channel, createChannel } from "#runner/wire/channel.ts";
 import type { StartParams } from "#runner/wire/protocol.ts";
 import { type Conversation, cutIntoChunks, type ExpectedEvent } from "./conversation.ts";
@@ -83,10 +83,10 @@ export async function play(conversation: Conversation): Promise<Played> {
   });
   if (conversation.greeting) await takeGreeting(channel);
   let ends = 0;
-  const { end: session } = startSession({
+  const { end: session } = new Session({
     channel: counted,
     start: START,
-    calls: host.calls,
+    openCalls: () => host.calls,
     events: host.events,
     limits,
     signal: stop.signal,

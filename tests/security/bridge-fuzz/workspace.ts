@@ -3,8 +3,8 @@
  * and bytes in a map. A conversation makes it go wrong in every order it can; nothing may be in it that was not written.
  */
 import { setTimeout } from "node:timers/promises";
-import type { CallHandlers } from "#runner/host/calls.ts";
-import { fileCalls } from "#runner/host/file-calls.ts";
+import type { CallHandlers } from "#runner/host/calls/calls.ts";
+import { fileCalls } from "#runner/host/calls/file-calls.ts";
 import { createWorkspace, readWhole, type StoredFile } from "#runner/workspace/workspace.ts";
 import type { EnvironmentBindings, FileWrite, SaveTurn } from "#sdk";
 import { mayNameAFile } from "../name-fuzz/names.ts";

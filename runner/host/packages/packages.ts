@@ -5,10 +5,10 @@
 import { hash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import type { EnvironmentBindings, PackageRequest } from "#sdk";
-import { splitParts } from "../packages/bundle-text.ts";
-import type { FindPackage, UsedPackage } from "../source/modules/graph.ts";
-import { encodePackage, type PackageParts } from "../wire/frames.ts";
-import type { Checkpoint } from "./checkpoint.ts";
+import { splitParts } from "../../packages/bundle-text.ts";
+import type { FindPackage, UsedPackage } from "../../source/modules/graph.ts";
+import { encodePackage, type PackageParts } from "../../wire/frames.ts";
+import type { Checkpoint } from "../checkpoint.ts";
 
 const MAX_CODE_BYTES = 16 * 1024 * 1024;
 const MAX_CACHE_BYTES = 128 * 1024 * 1024;

@@ -1,5 +1,5 @@
 /** What a run waits for when its time is over, in words. */
-import type { CallMethod, WaitingParams } from "../wire/protocol.ts";
+import type { CallMethod, WaitingParams } from "../../wire/protocol.ts";
 
 /** Calls that are named; of others only the number is told. */
 const MAX_NAMED = 3;

@@ -1,8 +1,8 @@
 /** The files of a run as its script reads and writes them, as bytes or as text, and as it imports them. */
 import type { EnvironmentBindings, ExecutionInput } from "#sdk";
-import type { ReadModule } from "../source/modules/graph.ts";
-import { decodeModule } from "../source/modules/text.ts";
-import { endOfText } from "../utf8.ts";
+import type { ReadModule } from "../../source/modules/graph.ts";
+import { decodeModule } from "../../source/modules/text.ts";
+import { endOfText } from "../../utf8.ts";
 import type { CallHandlers } from "./calls.ts";
 
 /** Of each call, what it comes to. */
