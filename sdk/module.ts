@@ -62,6 +62,7 @@ export interface ModuleEntry<M extends Module = Module> {
 /** Codes of the warnings that Cyrnel itself gives; modules may use their own. */
 export const WARNING_CODES = [
   "call_not_awaited",
+  "rejections_unseen",
   "timers_dropped",
   "value_not_json",
   "number_rounded",

@@ -100,7 +100,7 @@ export function createMcpAdapter(): AdapterModule {
         (connection) => connection.request("tools/call", params, callAnswerSchema, { timeoutMs, signal }),
         signal,
       );
-      return readAnswer(answer, tool, (message, code = "answer_odd") => warn?.({ code, message }));
+      return readAnswer(answer, tool, (message) => warn?.({ code: "answer_odd", message }));
     },
 
     release: ({ link }) => link.close(),

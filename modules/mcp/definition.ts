@@ -1,7 +1,7 @@
 /** What a definition of this adapter may say: where a server is, or how it is started. */
 import { z } from "zod";
 import { findUrlProblem } from "#modules/shared/settings.ts";
-import type { JSONSchema } from "#sdk";
+import { isJsonObject, isRawInteger, type JSONSchema } from "#sdk";
 import { type McpFailure, refuseSettings } from "./failures.ts";
 
 const MAX_DEFINITION_CHARACTERS = 256 * 1024;
@@ -67,9 +67,8 @@ export function fitsOutline(value: unknown, { types, required = [] }: Outline): 
 function isOfType(value: unknown, type: string): boolean {
   if (type === "null") return value === null;
   if (type === "array") return Array.isArray(value);
-  if (type === "object") return typeof value === "object" && value !== null && !Array.isArray(value);
-  // An integer beyond 2^53 is read as a bigint.
-  if (typeof value === "bigint") return type === "integer" || type === "number";
+  if (type === "object") return isJsonObject(value);
+  if (isRawInteger(value)) return type === "integer" || type === "number";
   return type === "integer" ? Number.isInteger(value) : typeof value === type;
 }
 

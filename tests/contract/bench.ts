@@ -62,6 +62,7 @@ type RunOptions = Partial<ExecutionOptions> &
 
 export interface Bench {
   readonly module: EnvironmentModule;
+  readonly seesOneRejection: boolean;
   run(code: string, options?: RunOptions): Promise<Run>;
   start(code: string, options?: RunOptions): Started;
   /** Another environment of the same kind with these settings on top, torn down afterwards. */
@@ -81,6 +82,8 @@ export interface EnvironmentUnderTest {
   config: Record<string, unknown>;
   /** False: every run gets a process that was booted for it. Absent: as CYRNEL_ZYGOTE of the tests says. */
   zygote?: boolean;
+  /** Of the rejections of one step it sees the first, and says so when that is handled later. */
+  seesOneRejection?: true;
   /** Absent: runs have no packages. */
   packages?: PackageBindings;
   /** Carries out what a script fetches. Absent: as a web server of this machine answers. */
@@ -227,6 +230,7 @@ export async function openBench(subject: EnvironmentUnderTest): Promise<Bench & 
 
   return {
     module,
+    seesOneRejection: subject.seesOneRejection ?? false,
     start,
     run: (code, options) => start(code, options).done,
     async withConfig(config, use) {

@@ -1,4 +1,4 @@
 import { instantiate } from "#modules/typescript-ivm/index.ts";
 import { defineEnvironmentCases } from "./environments.cases.ts";
 
-defineEnvironmentCases("typescript-ivm", { instantiate, config: { slots: 2 } });
+defineEnvironmentCases("typescript-ivm", { instantiate, config: { slots: 2 }, seesOneRejection: true });

@@ -2,11 +2,10 @@
 import { type CallToolResult, ContentBlockSchema } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod";
 import { quoteForeign } from "#modules/shared/failures.ts";
-import { type JSONSchema, parseExactJson, type WarningCode } from "#sdk";
+import { isJsonObject, type JSONSchema, parseExactJson } from "#sdk";
 import { fitsOutline, type ToolDomain } from "../definition.ts";
 import { McpFailure } from "../failures.ts";
-import { restoreIntegers } from "./integers.ts";
-import { withoutNulls } from "./nulls.ts";
+import { withoutNulls } from "./message.ts";
 
 /** Anything: the call was made, so that what came back is given, however it looks. */
 export const callAnswerSchema = z.looseObject({
@@ -26,7 +25,7 @@ type Block = CallToolResult["content"][number];
 export function readAnswer(
   answer: CallAnswer,
   { structured: promisesStructure, outline = { types: ["object"] } }: Omit<ToolDomain, "name">,
-  warn: (message: string, code?: WarningCode) => void,
+  warn: (message: string) => void,
 ): unknown {
   const { structuredContent = null } = answer;
   const content = (Array.isArray(answer.content) ? answer.content : [answer.content]).filter(
@@ -42,9 +41,7 @@ export function readAnswer(
   }
   const isPromised =
     promisesStructure && structuredContent !== null && fitsOutline(structuredContent, outline);
-  if (isObject(structuredContent) || isPromised) {
-    return restoreIntegers(structuredContent, texts, (message) => warn(message, "number_rounded"));
-  }
+  if (isJsonObject(structuredContent) || isPromised) return structuredContent;
   const isOdd = structuredContent !== null;
   if (promisesStructure || isOdd) {
     const found = isOdd
@@ -64,10 +61,6 @@ export function readAnswer(
   }
   const values = blocks.map(({ data }, index) => (data === undefined ? content[index] : readBlock(data)));
   return values.length > 1 ? values : (values[0] ?? null);
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function parseFitting(text: string, outline: NonNullable<ToolDomain["outline"]>): unknown {

@@ -2,9 +2,11 @@
  * The host's fetch as the library gets it: with the service's headers on requests to the service's own origin, never
  * past it; every body bounded; every request ended with the exchange it belongs to.
  */
-import { McpFailure } from "../failures.ts";
+import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
+import { McpFailure, toFailure } from "../failures.ts";
 import { watchBody } from "./bounded-body.ts";
 import { currentExchange } from "./exchange.ts";
+import { readEvents, readMessages } from "./message.ts";
 
 export interface BoundedFetchOptions {
   fetch: typeof globalThis.fetch;
@@ -17,6 +19,8 @@ export interface BoundedFetchOptions {
    */
   mode: "streamable" | "sse";
   onStreamEnd(error: Error): void;
+  /** Gets the messages of all answers. The library gets empty ones, and would round large integers. */
+  onMessage(message: JSONRPCMessage): void;
 }
 
 /** For what belongs to no exchange: notifications, replies to a server's requests, the end of a session. */
@@ -79,12 +83,53 @@ export function createBoundedFetch(options: BoundedFetchOptions): typeof globalT
         else exchange?.fail(lost(error));
       },
     });
-    return new Response(body, {
-      status: response.status,
-      statusText: response.statusText,
-      headers: response.headers,
-    });
+    const { status, statusText, headers: answered } = response;
+    const type = answered.get("content-type")?.split(";")[0]?.trim().toLowerCase();
+    const isStream = type === "text/event-stream";
+    if (status === 200 && isGet && isStream) {
+      const endpoints = new ReadableStream<Uint8Array>({
+        start(controller) {
+          const pass = (url: string) => controller.enqueue(Buffer.from(`event: endpoint\ndata: ${url}\n\n`));
+          void takeMessages(body, options.onMessage, pass)
+            .then(() => controller.close())
+            .catch((error) => controller.error(error));
+        },
+      });
+      return new Response(endpoints, { headers: answered });
+    }
+    const isAnswer = mode === "streamable" && exchange !== undefined && status === 200;
+    if (!isAnswer || !(isStream || type === "application/json")) {
+      return new Response(body, { status, statusText, headers: answered });
+    }
+    if (isStream) takeMessages(body, options.onMessage).catch(exchange.fail);
+    else {
+      new Response(body)
+        .text()
+        .then((text) => {
+          for (const message of readMessages(text)) options.onMessage(message);
+        })
+        .catch((error) => exchange.fail(toFailure(error)));
+    }
+    // Nothing is left for the library to read.
+    return new Response(null, { status: 202, headers: answered });
   };
+}
+
+/** Hands out the messages of an event stream. `onEndpoint` is told where the older transport posts its messages to. */
+async function takeMessages(
+  body: ReadableStream<Uint8Array>,
+  onMessage: (message: JSONRPCMessage) => void,
+  onEndpoint?: (url: string) => void,
+): Promise<void> {
+  for await (const { name, data } of readEvents(body)) {
+    if (name === "endpoint") onEndpoint?.(data);
+    if (name !== "message") continue;
+    try {
+      for (const message of readMessages(data)) onMessage(message);
+    } catch {
+      // Not a message of the protocol: its answer may still come.
+    }
+  }
 }
 
 /** The service's own origin, or the same host by https where the service's URL said http, both on their default ports. */

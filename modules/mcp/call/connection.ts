@@ -12,7 +12,6 @@ import {
 } from "@modelcontextprotocol/sdk/types.js";
 import type { z } from "zod";
 import { McpFailure, toFailure } from "../failures.ts";
-import "./nulls.ts";
 import { currentExchange, type Exchange, outsideExchange, runExchange } from "./exchange.ts";
 
 export interface RequestLimits {

@@ -50,6 +50,7 @@ function openHttp(
 ): Promise<Connection> {
   const url = new URL(server.url);
   return openConnection((lose) => {
+    let transport: Transport;
     const fetch = createBoundedFetch({
       fetch: options.fetch,
       url,
@@ -57,20 +58,14 @@ function openHttp(
       maxResponseBytes: options.maxResponseBytes,
       mode,
       onStreamEnd: lose,
+      onMessage: (message) => transport.onmessage?.(message),
     });
-    if (mode === "sse") return { transport: new SSEClientTransport(url, { fetch }) };
-    const transport = new StreamableHTTPClientTransport(url, {
-      fetch,
-      reconnectionOptions: NO_RESUMPTION,
-    });
-    return { transport: transport as Transport, sayGoodbye: () => transport.terminateSession() };
+    if (mode === "sse") {
+      transport = new SSEClientTransport(url, { fetch });
+      return { transport };
+    }
+    const streamable = new StreamableHTTPClientTransport(url, { fetch });
+    transport = streamable as Transport;
+    return { transport, sayGoodbye: () => streamable.terminateSession() };
   }, options);
 }
-
-/** A stream that breaks fails its call: the server decides how long a resumption would wait, and how often. */
-const NO_RESUMPTION = {
-  maxRetries: 0,
-  initialReconnectionDelay: 1000,
-  maxReconnectionDelay: 1000,
-  reconnectionDelayGrowFactor: 1,
-};

@@ -7,11 +7,12 @@ import { writeFile } from "node:fs";
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { getDefaultEnvironment } from "@modelcontextprotocol/sdk/client/stdio.js";
-import { ReadBuffer, serializeMessage } from "@modelcontextprotocol/sdk/shared/stdio.js";
+import { serializeMessage } from "@modelcontextprotocol/sdk/shared/stdio.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
 import { quoteForeign } from "#modules/shared/failures.ts";
 import { McpFailure } from "../failures.ts";
+import { readMessages } from "./message.ts";
 
 export interface Program {
   command: string;
@@ -30,7 +31,8 @@ const MAX_STDERR_TAIL_BYTES = 4096;
 const END_GRACE_MS = 1000;
 
 export function createStdioTransport(program: Program): StdioTransport {
-  const messages = new ReadBuffer({ maxBufferSize: program.maxMessageBytes });
+  let line: Buffer[] = [];
+  let lineBytes = 0;
   let child: ChildProcessByStdio<Writable, Readable, Readable> | null = null;
   let ended: Promise<void> = Promise.resolve();
   let end: string | null = null;
@@ -92,24 +94,26 @@ export function createStdioTransport(program: Program): StdioTransport {
     });
   }
 
+  /** Each line is a message. */
   function read(chunk: Buffer): void {
-    try {
-      messages.append(chunk);
-    } catch {
-      transport.onerror?.(
-        new McpFailure(
-          "mcp_too_large",
-          `The program sent a message of more than ${program.maxMessageBytes} bytes.`,
-        ),
-      );
-      void transport.close();
-      return;
-    }
-    while (closing === null) {
+    for (let from = 0; closing === null && from < chunk.length; ) {
+      const end = chunk.indexOf("\n", from);
+      const part = chunk.subarray(from, end < 0 ? chunk.length : end);
+      lineBytes += part.length;
+      if (lineBytes > program.maxMessageBytes) {
+        const problem = `The program sent a message of more than ${program.maxMessageBytes} bytes.`;
+        transport.onerror?.(new McpFailure("mcp_too_large", problem));
+        void transport.close();
+        return;
+      }
+      line.push(part);
+      if (end < 0) return;
+      const text = Buffer.concat(line).toString("utf8");
+      from = end + 1;
+      line = [];
+      lineBytes = 0;
       try {
-        const message = messages.readMessage();
-        if (message === null) return;
-        transport.onmessage?.(message);
+        for (const message of readMessages(text)) transport.onmessage?.(message);
       } catch (error) {
         transport.onerror?.(error as Error);
       }

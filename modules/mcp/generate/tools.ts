@@ -36,11 +36,13 @@ export async function listTools(
     }
     const params = cursor === undefined ? {} : { cursor };
     const page = await connection.request("tools/list", params, pageSchema, { ...limits, timeoutMs });
-    bytes += measure(page.tools);
+    const text = writeTools(page.tools);
+    bytes += Buffer.byteLength(text);
     if (bytes > config.maxListBytes) {
       throw tooLarge(`is larger than ${config.maxListBytes} bytes`, "maxListBytes");
     }
-    tools.push(...page.tools);
+    // Schemas have plain numbers.
+    tools.push(...(JSON.parse(text) as unknown[]));
     if (tools.length > config.maxTools) throw tooLarge(`has more than ${config.maxTools} tools`, "maxTools");
     if (!page.nextCursor) return tools;
     // A page that points back to an earlier one is the last.
@@ -51,9 +53,9 @@ export async function listTools(
   throw tooLarge(`has more than ${config.maxListPages} pages`, "maxListPages");
 }
 
-function measure(tools: unknown[]): number {
+function writeTools(tools: unknown[]): string {
   try {
-    return Buffer.byteLength(JSON.stringify(tools));
+    return JSON.stringify(tools);
   } catch {
     throw new McpFailure("mcp_bad_answer", "The server's list of tools is nested too deeply to be read.");
   }

@@ -20,7 +20,7 @@ import {
 } from "./primordials.ts";
 import { hasEnded, quote, sendEnd as sendLast, sendTimer } from "./sending.ts";
 import { type Position, positionOf, readPosition, sourceName } from "./stacks.ts";
-import { findUnhandled, warnOfUnobserved } from "./unawaited.ts";
+import { findUnhandled, warnOfUnobserved, warnOfUnseen } from "./unawaited.ts";
 import {
   countDroppedWarnings,
   describeNull,
@@ -154,6 +154,7 @@ export function endTurn(left: LeftWork): void {
     if (resultWarnings !== null) sendHeldWarnings(resultWarnings);
     left.warnOfDropped();
     warnOfUnobserved();
+    warnOfUnseen();
     sendEnd(result as unknown as string);
   }
 }

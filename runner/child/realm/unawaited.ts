@@ -11,6 +11,7 @@ import {
   mapSet,
   ObjectDefineProperty,
   ObjectIs,
+  own,
   promiseThen,
   RealmMap,
   RealmPromise,
@@ -21,7 +22,7 @@ import {
   weakMapGet,
   weakMapSet,
 } from "./primordials.ts";
-import { locate, type Position } from "./stacks.ts";
+import { locate, type Position, readPosition } from "./stacks.ts";
 import { warn } from "./warnings.ts";
 
 /** Calls of which the line is looked up when they are reported: formatting a stack takes longer than anything else of a call here. */
@@ -164,10 +165,14 @@ export function noteHandled(promise: unknown): void {
   dropHandled(rejection);
 }
 
+/** A rejection that stood for all of its step, and was handled after all. */
+let handledLate: { reason: unknown } | null = null;
+
 /** Of equal reasons, which cannot be told apart, each has to be handled. */
 function noteHandledReason(reason: unknown): void {
   for (let rejection = firstRejection; rejection !== null; rejection = rejection.next) {
     if (rejection.isHandled || !isCopyOf(rejection.reason, reason)) continue;
+    handledLate ??= rejection;
     dropHandled(rejection);
     return;
   }
@@ -249,4 +254,17 @@ export function warnOfUnobserved(): void {
       ...(position && { position }),
     });
   }
+}
+
+/** Embedders that do not know the promise report the first rejection of a step only: others may have gone unnoticed. */
+export function warnOfUnseen(): void {
+  if (handledLate === null) return;
+  const { reason } = handledLate;
+  const position = ErrorIsError(reason) ? readPosition(StringOf(own(reason, "stack"))) : undefined;
+  warn({
+    code: "rejections_unseen",
+    message:
+      "A promise was rejected here and handled later. typescript-ivm reports one such rejection for each step of a script, so others of that step, if there were any, went unnoticed. Handle promises before the next await, or run the script in typescript-process.",
+    ...(position && { position }),
+  });
 }

@@ -139,22 +139,50 @@ export const unfinishedCases: EnvironmentCase[] = [
   },
   {
     id: "unfinished.caught-late",
-    sentence: "a rejection that code handles later, until the run has ended, does not fail it",
-    async check({ run }) {
-      for (const start of [
-        'tools.test.fail({ message: "late" })',
-        "tools.test.echo(() => {})",
+    sentence:
+      "a rejection that code handles later, until the run has ended, does not fail it; where others may have gone unseen, a warning says so",
+    async check({ run, seesOneRejection }) {
+      const calls = ['tools.test.fail({ message: "late" })', "tools.test.echo(() => {})"];
+      const others = [
         '(async () => { await tools.test.fail({ message: "late" }); })()',
         'tools.test.fail({ message: "late" }).then(() => {})',
         'Promise.reject(new Error("late"))',
         'Promise.reject("late")',
         "Promise.reject({ late: true })",
-      ]) {
+      ];
+      for (const start of [...calls, ...others]) {
         const done = await run(`
           const p = ${start};
           await tools.test.delay({ ms: 20 });
           try { await p; } catch (error) { return "caught"; }`);
-        expect([start, done.state, done.result, done.warnings]).toEqual([start, "success", "caught", []]);
+        const codes = done.warnings.map(({ code }) => code);
+        const expected = seesOneRejection && others.includes(start) ? ["rejections_unseen"] : [];
+        expect([start, done.state, done.result, codes]).toEqual([start, "success", "caught", expected]);
+        if (start.includes("reject(new"))
+          expect(done.warnings).toMatchObject(expected.map(() => ({ line: 2 })));
+      }
+    },
+  },
+  {
+    id: "unfinished.caught-some",
+    sentence: "of several promises that are rejected in one step and handled in part, none is silently lost",
+    async check({ run, seesOneRejection }) {
+      const done = await run(`
+        const fail = async (what) => { throw new Error(what); };
+        const first = fail("first"), second = fail("second");
+        await tools.test.delay({ ms: 20 });
+        await first.catch(() => {});
+        return 1;`);
+      if (!seesOneRejection) {
+        expect([done.error?.reason, done.error?.message]).toEqual([
+          "unhandled_rejection",
+          expect.stringContaining("second"),
+        ]);
+      } else {
+        expect([done.state, done.warnings]).toMatchObject([
+          "success",
+          [{ code: "rejections_unseen", line: 2 }],
+        ]);
       }
     },
   },
