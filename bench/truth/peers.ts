@@ -8,7 +8,7 @@ import { createTools } from "./peer-tools.ts";
 
 export type Attempt = Omit<Outcome, "effects">;
 
-export interface TruthRunner {
+export interface TruthRunner extends Partial<AsyncDisposable> {
   /** `code` is JavaScript: the body of an async function. */
   run(code: string, timeoutMs: number): Promise<Attempt>;
 }
@@ -99,111 +99,120 @@ async function runInIsolate(api: string, code: string, timeoutMs: number): Promi
   }
 }
 
-export const PEERS: TruthPeer[] = [
-  {
-    title: `\`node\` ${process.versions.node}`,
-    packages: [],
-    open: async (api) => ({
+/** A program that gets the script on its standard input. */
+const program = (
+  title: string,
+  packages: string[],
+  find: (packages: string) => [string, ...string[]],
+): TruthPeer => ({
+  title,
+  packages,
+  open: async (api, folder) => {
+    const [command, ...args] = find(folder);
+    return { run: (code, timeoutMs) => runProgram(command, args, programOf(api, code), timeoutMs) };
+  },
+});
+
+type Evaluate = ((code: string, timeoutMs: number) => Promise<Attempt>) & Partial<AsyncDisposable>;
+
+/** An engine with a time limit of its own, whose host functions are named `tools.put`. */
+const engine = (
+  title: string,
+  packages: string[],
+  start: (packages: string, tools: ReturnType<typeof createTools>) => Promise<Evaluate>,
+): TruthPeer => ({
+  title,
+  packages,
+  async open(api, folder) {
+    const evaluate = await start(folder, createTools(api));
+    return {
       run: (code, timeoutMs) =>
-        runProgram(
-          process.execPath,
-          ["--input-type=module-typescript", "-"],
-          programOf(api, code),
-          timeoutMs,
-        ),
-    }),
+        within(timeoutMs + 5000, evaluate(code.replaceAll("tools.m.", "tools."), timeoutMs)),
+      [Symbol.asyncDispose]: async () => evaluate[Symbol.asyncDispose]?.(),
+    };
   },
-  {
-    title: "`deno run` 2.9.6",
-    packages: ["deno@2.9.6"],
-    async open(api, packages) {
-      const platforms = join(packages, "node_modules/@deno");
-      const program = join(platforms, readdirSync(platforms)[0] ?? "", "deno");
-      const args = [
-        "run",
-        "--quiet",
-        "--no-prompt",
-        "--no-config",
-        "--no-lock",
-        "--ext=ts",
-        "--allow-net=127.0.0.1",
-        "-",
-      ];
-      return { run: (code, timeoutMs) => runProgram(program, args, programOf(api, code), timeoutMs) };
-    },
-  },
+});
+
+export const PEERS: TruthPeer[] = [
+  program(`\`node\` ${process.versions.node}`, [], () => [
+    process.execPath,
+    "--input-type=module-typescript",
+    "-",
+  ]),
+  program("`deno run` 2.9.6", ["deno@2.9.6"], (packages) => {
+    const platforms = join(packages, "node_modules/@deno");
+    const deno = join(platforms, readdirSync(platforms)[0] ?? "", "deno");
+    const flags = "--quiet --no-prompt --no-config --no-lock --ext=ts --allow-net=127.0.0.1".split(" ");
+    return [deno, "run", ...flags, "-"];
+  }),
   {
     title: "raw `isolated-vm` 7.0.1",
     packages: [],
     open: async (api) => ({ run: (code, timeoutMs) => runInIsolate(api, code, timeoutMs) }),
   },
-  {
-    title: "`run` 2.1.5",
-    packages: ["run@2.1.5"],
-    async open(api, packages) {
-      const { run } = await load(packages, "run/dist/index.js");
-      return {
-        run: (code, timeoutMs) =>
-          within(
-            timeoutMs + 5000,
-            (async () => {
-              const answer = await run({
-                source: code.replaceAll("tools.m.", "tools."),
-                hostFunctions: { tools: createTools(api) },
-                limits: { timeoutMs },
-              });
-              if (answer.status === "completed") return { ok: true, value: answer.value };
-              return { ok: false, message: messageOf(answer.error ?? answer.status) };
-            })(),
-          ),
-      };
-    },
-  },
-  {
-    title: "AI SDK code mode 1.0.42",
-    packages: ["@ai-sdk/code-mode@1.0.42", "ai@7.0.85", "zod@4.6.7"],
-    async open(api, packages) {
-      const { experimental_runCodeMode: runCodeMode } = await load(
-        packages,
-        "@ai-sdk/code-mode/dist/index.js",
-      );
+  engine("`secure-exec` 0.2.21", ["secure-exec@0.2.21", "zod@4.6.7"], startSecureExec),
+  engine("`run` 2.1.5", ["run@2.1.5"], async (packages, tools) => {
+    const { run } = await load(packages, "run/dist/index.js");
+    return async (source, timeoutMs) => {
+      const answer = await run({ source, hostFunctions: { tools }, limits: { timeoutMs } });
+      if (answer.status === "completed") return { ok: true, value: answer.value };
+      return { ok: false, message: messageOf(answer.error ?? answer.status) };
+    };
+  }),
+  engine(
+    "AI SDK code mode 1.0.42",
+    ["@ai-sdk/code-mode@1.0.42", "ai@7.0.85", "zod@4.6.7"],
+    async (packages, functions) => {
+      const { experimental_runCodeMode: run } = await load(packages, "@ai-sdk/code-mode/dist/index.js");
       const { tool } = await load(packages, "ai/dist/index.js");
       const { z } = await load(packages, "zod/index.js");
-      const entries = Object.entries(createTools(api)).map(([name, execute]) => [
+      const entries = Object.entries(functions).map(([name, execute]) => [
         name,
         tool({ description: name, inputSchema: z.any(), execute }),
       ]);
-      return {
-        run: (code, timeoutMs) =>
-          within(
-            timeoutMs + 5000,
-            (async () => {
-              const js = code.replaceAll("tools.m.", "tools.");
-              const executionPolicy = { timeoutMs };
-              return {
-                ok: true,
-                value: await runCodeMode({ js, tools: Object.fromEntries(entries), executionPolicy }),
-              };
-            })(),
-          ),
-      };
+      const tools = Object.fromEntries(entries);
+      return async (js, timeoutMs) => ({
+        ok: true,
+        value: await run({ js, tools, executionPolicy: { timeoutMs } }),
+      });
     },
-  },
+  ),
   {
     title: "`quickjs-emscripten` 0.32.0",
     packages: ["quickjs-emscripten@0.32.0"],
     async open(api, packages) {
-      const { getQuickJS, shouldInterruptAfterDeadline } = await load(
-        packages,
-        "quickjs-emscripten/dist/index.js",
-      );
-      const engine = await getQuickJS();
-      return {
-        run: (code, timeoutMs) => runInQuickJs(engine, shouldInterruptAfterDeadline, api, code, timeoutMs),
-      };
+      const library = await load(packages, "quickjs-emscripten/dist/index.js");
+      const quickJs = await library.getQuickJS();
+      const { shouldInterruptAfterDeadline: interrupt } = library;
+      return { run: (code, timeoutMs) => runInQuickJs(quickJs, interrupt, api, code, timeoutMs) };
     },
   },
 ];
+
+/** Its schemas know no `any`: what scripts of the corpus send is JSON of four levels. */
+async function startSecureExec(packages: string, tools: ReturnType<typeof createTools>): Promise<Evaluate> {
+  const { init, shutdown, evaluate } = await load(packages, "secure-exec/dist/index.js");
+  const { z } = await load(packages, "zod/index.js");
+  const scalar = z.union([z.string(), z.number(), z.boolean(), z.literal(null)]);
+  let json = scalar;
+  for (let level = 0; level < 4; level += 1) {
+    json = z.union([scalar, z.array(json), z.record(z.string(), json)]);
+  }
+  const inputSchema = z.record(z.string(), json);
+  const functions = Object.entries(tools).map(([name, execute]) => [name, { inputSchema, execute }]);
+  await init();
+  const run: Evaluate = async (code, timeoutMs) => {
+    const { outcome, value, error, stderr } = await evaluate(`(async () => {\n${code}\n})()`, {
+      timeoutMs,
+      hostFunctions: { tools: Object.fromEntries(functions) },
+      output: { capture: "all" },
+    });
+    return outcome === "succeeded"
+      ? { ok: true, value }
+      : { ok: false, message: `${outcome}: ${error?.message}\n${stderr ?? ""}` };
+  };
+  return Object.assign(run, { [Symbol.asyncDispose]: () => shutdown() });
+}
 
 // biome-ignore lint/suspicious/noExplicitAny: the library is fetched when it is asked for, and has no types here.
 type Foreign = any;

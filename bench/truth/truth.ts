@@ -40,7 +40,7 @@ interface Case {
 interface Runner {
   title: string;
   features: readonly Feature[];
-  open(api: MockApi): Promise<TruthRunner & Partial<AsyncDisposable>>;
+  open(api: MockApi): Promise<TruthRunner>;
 }
 
 interface Finding extends Case {
