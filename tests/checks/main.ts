@@ -54,6 +54,7 @@ const CHECKS: Check[] = [
   },
   { name: "imports", command: ["depcruise", "--config", ".dependency-cruiser.cjs", ...FOLDERS] },
   { name: "unused", command: ["knip"], fast: null },
+  { name: "size", command: ["node", "tests/checks/size.ts", "--check"] },
   {
     name: "english",
     command: ["node", "tests/checks/english.ts"],
