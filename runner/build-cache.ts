@@ -1,6 +1,7 @@
 /**
- * Run by build.ts in a Node with the flags of a child: packs the realm with V8 code caches, taken after scripts have
- * run in it, so that they hold the functions runs need and no others. Arguments: sources as JSON, the pack to write.
+ * Run by build.ts in a Node with a child's flags: packs the realm with V8 code caches. They are taken after scripts
+ * have run, so that
+ * they hold exactly the functions that runs need. Arguments: sources as JSON, the pack to write.
  */
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { setImmediate } from "node:timers/promises";
@@ -8,7 +9,7 @@ import v8 from "node:v8";
 import vm from "node:vm";
 import { encodeRealmPack, type RealmPart } from "./child/realm-pack.ts";
 
-/** What most scripts do, without any library: the core's cache makes every start slower by its size. */
+/** Typical for most scripts, without libraries: a larger cache of the core slows every start. */
 const COMMON_SCRIPT = `(async () => {
   "use strict";
   console.log("text", 1, true, { name: "a", list: [1, "b", null], nested: { deep: {} } });
@@ -19,7 +20,7 @@ const COMMON_SCRIPT = `(async () => {
   await new Promise((resolve) => setTimeout(resolve, 1));
   return { items: [{ id: 1, name: "a", price: 1.5, active: false, note: null }] };
 })`;
-/** Uses each library the way scripts do. The tables for international host names are larger than all of the rest. */
+/** Uses each library as scripts do. The tables for international host names are larger than all the rest. */
 const LIBRARY_SCRIPT = `(async (module) => {
   "use strict";
   class Point { x = 1; }
@@ -89,7 +90,7 @@ const LIBRARY_SCRIPT = `(async (module) => {
     { json: "{}" },
   ]);
 })`;
-/** Loop turns a script above needs, and some. */
+/** Turns of the event loop: more than the scripts above need. */
 const MAX_TURNS = 100;
 const MAX_BYTES = 1 << 20;
 
@@ -106,8 +107,9 @@ const sources = JSON.parse(readFileSync(sourcesPath, "utf8")) as {
 };
 
 /**
- * The child's own code with all its functions compiled: nearly all of them run in each child, and running them here
- * would make a child of this process. The flag is back at its default when the cache is made, or it would be refused.
+ * Compiles the child's own code with all its functions, since nearly all of them run in each child; running them here
+ * would turn this
+ * process into a child. The flag is reset before the cache is made, or V8 would reject the cache.
  */
 function compileWhole(source: string): vm.Script {
   v8.setFlagsFromString("--no-lazy");
@@ -116,7 +118,7 @@ function compileWhole(source: string): vm.Script {
   return script;
 }
 
-/** Runs one script to its success and answers what it compiled. */
+/** Runs one script to success and returns what it compiled. */
 async function exercise(code: string): Promise<Used> {
   const codeGeneration = { strings: false, wasm: false };
   const context = vm.createContext(vm.constants.DONT_CONTEXTIFY, { codeGeneration });
@@ -182,7 +184,7 @@ function makePart(source: string, script?: vm.Script): RealmPart {
   return { source: Buffer.from(source, "latin1"), cache: script?.createCachedData() ?? Buffer.alloc(0) };
 }
 
-// The core's cache is taken before the libraries' script runs: both compile the same core.
+// Take the core's cache before the libraries' script runs: both compile the same core.
 const common = await exercise(COMMON_SCRIPT);
 const core = makePart(sources.core, common.core);
 const { libraries: used } = await exercise(LIBRARY_SCRIPT);

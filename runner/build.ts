@@ -1,6 +1,7 @@
 /**
- * Builds runner/dist: the realm with its V8 code caches, the process child, the slot of isolates, the child of the
- * self-test and the preparer of sources, one file each, and the packages of the starter set. Run by `npm run build`; takes no arguments.
+ * Builds runner/dist: the realm with its V8 code caches, the process child, the isolate slot, the self-test's child
+ * and the preparer of
+ * sources, one file each, and the starter packages. Run by `npm run build`; takes no arguments.
  */
 import { execFileSync } from "node:child_process";
 import { mkdir, rename, rm, writeFile } from "node:fs/promises";
@@ -14,7 +15,7 @@ const ROOT = import.meta.dirname;
 const REALM = join(ROOT, "child/realm") + sep;
 
 const COMMON: BuildOptions = {
-  // Aliases are resolved from here, wherever the build is started.
+  // Resolves aliases from here, wherever the build starts.
   absWorkingDir: join(ROOT, ".."),
   bundle: true,
   write: false,
@@ -36,7 +37,7 @@ const REALM_OPTIONS: BuildOptions = {
   inject: [join(ROOT, "child/realm/globals/absent.ts")],
 };
 
-/** Puts our small front before tr46 for everyone but that front itself, and ours in place of libraries' `process`. */
+/** Puts our small wrapper before tr46, except for that wrapper itself, and ours in place of libraries' `process`. */
 function replaceLibraries({ onResolve }: PluginBuild): void {
   const front = join(ROOT, "child/realm/globals/tr46-on-demand.ts");
   onResolve({ filter: /^tr46$/ }, ({ importer }) => (importer === front ? null : { path: front }));
@@ -45,13 +46,17 @@ function replaceLibraries({ onResolve }: PluginBuild): void {
 }
 
 /**
- * The realm as one small core and the libraries it loads on first use, each a script of its own: an isolate compiles the core
- * for every run, a library only for a run that uses it. Every `require()` in the realm's own files names a library.
+ * The realm as a small core and libraries loaded on first use, each a script: an isolate compiles the core for every
+ * run, a library only
+ * for runs that use it. Every `require()` in the realm's own files names a library.
  */
 interface SplitRealm {
-  /** An expression: a function that takes `require` and answers the realm's install function. */
+  /** Expression: a function that takes `require` and returns the realm's install function. */
   core: string;
-  /** By the name `require` is called with: an expression, a function that takes `require` and answers the exports. */
+  /**
+   * Keyed by the name passed to `require`. Each is an expression: a function that takes `require` and returns the
+   * exports.
+   */
   libraries: Record<string, string>;
 }
 
@@ -60,7 +65,7 @@ async function buildSplitRealm(): Promise<SplitRealm> {
   const names = new Map<string, string>();
   let core = "";
   let libraries: Record<string, string> = {};
-  // A library may name further ones, and those built before must then leave them out.
+  // Libraries may require further ones; those built earlier must then leave them out.
   for (let known = -1; known < names.size; ) {
     known = names.size;
     core = await bundle(install, "install", names);
@@ -70,7 +75,7 @@ async function buildSplitRealm(): Promise<SplitRealm> {
   return { core, libraries };
 }
 
-/** One part as an expression. `member`: what of its exports is answered; null for all. */
+/** Bundles one part as an expression that returns the export `member`, or all exports if null. */
 async function bundle(entry: string, member: string | null, names: Map<string, string>): Promise<string> {
   const { outputFiles } = await build({
     ...REALM_OPTIONS,
@@ -102,8 +107,9 @@ function leaveOutLibraries(entry: string, names: Map<string, string>): Plugin {
 }
 
 /**
- * Packs the child's own code and the realm with code caches, made under the flags of a child. The core gets the `require` its libraries are
- * loaded with: `load` belongs to the embedder, so nothing it throws may pass.
+ * Packs the child's own code and the realm with code caches, made under a child's flags. The core gets the `require`
+ * that loads its
+ * libraries: `load` belongs to the embedder, so nothing it throws may reach the script.
  */
 async function writePack(
   { core, libraries }: SplitRealm,
@@ -124,7 +130,7 @@ async function writePack(
   }
 }
 
-/** A process as one file, without dependencies if `options` do not say else. */
+/** Bundles a process into one file, without dependencies unless `options` says otherwise. */
 async function buildProcess(entry: string, options: BuildOptions): Promise<string> {
   const { outputFiles } = await build({
     ...COMMON,
@@ -138,7 +144,7 @@ async function buildProcess(entry: string, options: BuildOptions): Promise<strin
   return outputFiles?.[0]?.text ?? "";
 }
 
-/** Replaces the file in one step: a server may be starting children from it. */
+/** Replaces the file atomically: a server may be starting children from it. */
 async function write(path: string, text: string): Promise<void> {
   await writeFile(`${path}.${process.pid}`, text);
   await rename(`${path}.${process.pid}`, path);
@@ -155,7 +161,7 @@ for (const [folder, flags] of [
   await writePack(realm, child, flags, folder);
   await write(join(folder, "child.js"), loader);
 }
-// A slot has no right to read another file: the realm is inside.
+// A slot may not read other files, so the realm is included.
 const slotEntry = join(ROOT, "../modules/typescript-ivm/slot/main.ts");
 const slot = await buildProcess(slotEntry, {
   define: {

@@ -1,23 +1,24 @@
 /**
- * Room that all keys share. The last part of it is kept for keys that hold little: there a key may hold no more than half of
- * what is free, so whoever comes next always finds some. A key that is alone may use everything but that part.
+ * Room shared by all keys. The last part is kept for keys that hold little: in it a key may hold at most half of what
+ * is free, so the
+ * next key always finds some. A single key may use everything except that part.
  */
 
 /** Without keys there is nobody to keep room for. */
 const NO_KEY = "anonymous";
-/** A tenth of the queue and of the spools' disk is kept. */
+/** Keeps a tenth of the queue and of the spools' disk. */
 export const KEPT_DIVISOR = 10;
 
-/** What stops a request: all of the room is taken, or this key's share of it. */
+/** Why a request is refused: all room is taken, or this key's share. */
 export type RoomRefusal = "all" | "share";
 
 export interface RoomUse {
   key: string;
   max: number;
-  /** The size of the last part. */
+  /** Size of the kept part. */
   kept: number;
   used: number;
-  /** What the key holds of it. */
+  /** Amount that the key holds. */
   held: number;
 }
 
@@ -37,7 +38,7 @@ export interface SharedRoom {
   give(key: string, amount: number): void;
 }
 
-/** Remembers only the keys that hold something. */
+/** Remembers only keys that hold something. */
 export function createSharedRoom(max: number, kept: number): SharedRoom {
   const held = new Map<string, number>();
   let used = 0;

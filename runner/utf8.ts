@@ -1,6 +1,4 @@
-/** UTF-8 that is read in pieces. */
-
-/** Where the last whole character ends; all of it where that is not within the last four bytes. */
+/** Returns the end of the last complete character, or the length if the last four bytes contain none. */
 export function endOfText(bytes: Uint8Array): number {
   for (let back = 1; back <= Math.min(4, bytes.length); back++) {
     const byte = bytes[bytes.length - back] as number;

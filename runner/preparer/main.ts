@@ -1,5 +1,6 @@
 /**
- * A preparer: a process that parses sources for the server, one job after another, and executes nothing of them. The server ends it when a
+ * A preparer: a process that parses sources for the server, one job after another, and never executes them. The
+ * server ends it when a
  * job takes too long (pool.ts). Built into one file (runner/build.ts).
  */
 import { subscribe } from "node:diagnostics_channel";
@@ -24,7 +25,7 @@ function send(message: Message): void {
   process.send?.(message);
 }
 
-/** The library's words when the transpiler has ended: this process is of no use without it. */
+/** esbuild's message after its process has ended: this preparer is then useless. */
 const IS_LOST = /The service (?:was stopped|is no longer running)/;
 
 process.title = "cyrnel-preparer";
@@ -47,6 +48,6 @@ process.on("message", async (job: Job) => {
     send({ fault: String((error as Error).stack) });
   }
 });
-// Starts the transpiler, and compiles what every job needs.
+// Starts the transpiler and compiles what every job needs.
 await transpile("");
 send({ transpiler });

@@ -1,7 +1,9 @@
 /**
- * The processes that parse sources: no source is parsed by this one, because a hostile one would hold up everything else. Each preparer
- * does one job at a time within a limit of wall time, memory of its heap and memory of the transpiler below it. A job that exceeds one
- * costs its preparer, and nobody else's run.
+ * Processes that parse sources: the server parses none itself, because a hostile one would block everything else. A
+ * preparer does one
+ * job at a time within limits of wall time, heap memory and memory of its transpiler. A job that exceeds a limit
+ * costs its preparer,
+ * and no other run.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
@@ -27,20 +29,20 @@ export interface Answers {
   link: LinkedSource;
 }
 
-/** `transpiler`: its process id, once a preparer is ready. `fault`: of ours. */
+/** A ready preparer sends `transpiler`, its transpiler's process id. `fault` reports an internal error. */
 export type Message = { transpiler: number } | { answer: Answers[Job["kind"]] } | { fault: string };
 
-/** The largest sources take a tenth of it. */
+/** The largest valid sources take a tenth of it. */
 const MAX_JOB_MS = 5_000;
 const MAX_PREPARERS = 4;
-/** A job that has waited so long for the others is given a preparer more. */
+/** A job that waits this long starts another preparer. */
 const GROW_AFTER_MS = 100;
-/** After which all but one are ended. */
+/** Idle time after which all but one are ended. */
 const IDLE_MS = 30_000;
 const MAX_START_MS = 30_000;
 const MAX_HEAP_MB = 512;
 const MAX_TRANSPILER_BYTES = 512n * 1024n * 1024n;
-/** A preparer that is lost without a reason to be seen may have been ended by the kernel or by a person. */
+/** The kernel or an operator may have killed a preparer that vanishes without a visible reason. */
 const MAX_ATTEMPTS = 2;
 const TOO_MUCH = `The source takes longer than ${MAX_JOB_MS / 1000} s to be read, or too much memory: it is nested too deeply, or one of its statements has too many parts.`;
 
@@ -59,7 +61,7 @@ let starting = 0;
 const idle: Preparer[] = [];
 const waiting: Waiting[] = [];
 
-/** Rejects only for faults of ours. */
+/** Rejects only for internal errors. */
 export async function runJob<Kind extends Job["kind"]>(
   job: Extract<Job, { kind: Kind }>,
 ): Promise<Answers[Kind] | Refused> {
@@ -93,7 +95,7 @@ function waitForOne(): Promise<Preparer> {
   waiting.push(own);
   if (count === 0) start();
   const timer = setInterval(() => {
-    // One that is started is soon there.
+    // A preparer that is already starting will soon take the job.
     if (waiting.includes(own) && starting === 0 && count < MAX_PREPARERS) start();
   }, GROW_AFTER_MS);
   return promise.finally(() => clearInterval(timer));
@@ -108,7 +110,7 @@ function start(): void {
     env: { GOMAXPROCS: "2", GOMEMLIMIT: "256MiB" },
     stdio: ["ignore", "ignore", "ignore", "ipc"],
     serialization: "advanced",
-    // The transpiler is a process below it, and has to end with it.
+    // Gives it a process group, so that its transpiler ends with it.
     detached: true,
   });
   endFirstWithoutMemory(child.pid);
@@ -143,7 +145,7 @@ function start(): void {
   child.once("exit", (code, signal) => gone(`ended before it was ready (${signal ?? `exit code ${code}`})`));
 }
 
-/** To whoever has waited the longest, else to those that wait for jobs, without keeping this program alive. */
+/** Hands the preparer to the job that waited longest, or to the idle ones, without keeping this program alive. */
 function release(preparer: Preparer): void {
   const next = waiting.shift();
   if (next !== undefined) {
@@ -166,7 +168,7 @@ function kill(child: ChildProcess | undefined): void {
   try {
     if (child?.pid !== undefined) process.kill(-child.pid, "SIGKILL");
   } catch {
-    // It has ended by now.
+    // Already ended.
   }
 }
 
@@ -175,6 +177,6 @@ function limit(transpiler: number): void {
   try {
     openKernel().prlimit(transpiler, RLIMIT_DATA, { soft: MAX_TRANSPILER_BYTES, hard: MAX_TRANSPILER_BYTES });
   } catch {
-    // A Node without FFI, which level development may run on: the time limit is left.
+    // Node without FFI, as level development allows: only the time limit remains.
   }
 }

@@ -1,7 +1,9 @@
 /**
- * From what an agent submits to what a realm runs: one JavaScript expression for an async function, and mappings back
- * to the submitted lines; or one syntax error with its place. Sources are parsed by preparers (runner/preparer/), never by this program;
- * it finds what they import, and remembers what they were made into.
+ * Turns a submitted script into what a realm runs: one JavaScript expression for an async function, with mappings
+ * back to the submitted
+ * lines, or one syntax error with its position. Preparers parse the sources, never this program; this file finds
+ * their imports and
+ * caches the results.
  */
 import { hash } from "node:crypto";
 import { LRUCache } from "lru-cache";
@@ -18,22 +20,23 @@ import type { Linkable } from "../source/modules/linkable.ts";
 import type { PreparedScript } from "../source/script.ts";
 import { runJob } from "./pool.ts";
 
-/** For readers of modules. */
+/** Re-exported for readers of modules. */
 export { decodeModule, NoTextError } from "../source/modules/text.ts";
 
 /**
- * `sources`: names by index of the mappings; absent: the submitted text is all, under the name script.ts. `packages`: that it imports.
+ * `sources` lists names by index of the mappings; absent if the submitted text is all, named script.ts. `packages`
+ * are those it imports.
  */
 export type PreparedSource =
   | { ok: true; code: string; mappings: string; sources?: string[]; packages?: UsedPackage[] }
   | Refused;
 
 export interface PrepareOptions {
-  /** The script's own name in the workspace: imports are relative to it, and stacks show it. */
+  /** The script's name in the workspace: imports are relative to it, and stacks show it. */
   name?: string | undefined;
-  /** Answers imported files; without it, there are none. */
+  /** Reads imported files; absent if there are none. */
   readModule?: ReadModule | undefined;
-  /** Finds packages; without it, there are none. */
+  /** Finds packages; absent if there are none. */
   findPackage?: FindPackage | undefined;
 }
 
@@ -42,12 +45,12 @@ type Made = PreparedScript | Linkable | LinkedSource;
 const ENTRY_NAME = "script.ts";
 const MAX_CACHE_BYTES = 32 * 1024 * 1024;
 const cache = new LRUCache<string, Made>({ maxSize: MAX_CACHE_BYTES });
-/** A longer source is known by its digest. */
+/** Longer sources are cached under their digest. */
 const MAX_KEY_CHARS = 4096;
-/** Jobs under way. */
+/** Jobs in progress. */
 const preparing = new Map<string, Promise<Made>>();
 
-/** Prepares a source of any form; the same source is answered from a cache. Rejects only for faults of ours. */
+/** Prepares a source of any form, from a cache if possible. Rejects only for internal errors. */
 export async function prepareSource(
   submitted: string,
   { name = ENTRY_NAME, readModule, findPackage }: PrepareOptions = {},
@@ -62,20 +65,20 @@ export async function prepareSource(
   return "error" in graph ? graph : linkGraph(key, name, graph);
 }
 
-/** A file is known again by its text, whatever its name. Its errors do not name it. */
+/** Caches a file by its text, whatever its name. Its errors do not name it. */
 async function prepareFile(name: string, text: string): Promise<Linkable | Refused> {
   const loader = /\.[cm]?js$/i.test(name) ? "js" : "ts";
   return once(`file ${loader} ${digest(text)}`, () => runJob({ kind: "file", loader, text }));
 }
 
-/** The files are read each time; what they are made into is known by all of their texts. */
+/** Reads the files each time; caches the result by all of their texts. */
 async function linkGraph(key: string, name: string, graph: Graph): Promise<PreparedSource> {
   const { nodes, packages } = graph;
   const linked = await once(`linked ${name} ${graph.digest} ${key}`, () => runJob({ kind: "link", nodes }));
   return linked.ok && packages.length > 0 ? { ...linked, packages } : linked;
 }
 
-/** The answer for a source that costs too much is remembered, too. */
+/** Also caches the refusal of a source that costs too much. */
 async function once<Own extends Made>(
   key: string,
   make: () => Promise<Own | Refused>,

@@ -1,10 +1,11 @@
 /**
- * What is in the files of one run: lists of extents, of what was given and of what lies in the spool. Contents are never changed:
- * those that come from one another share what they have in common. Knows no names.
+ * Contents of one run's files: lists of extents of given files and of the spool. Contents are immutable, and those
+ * derived from each
+ * other share their extents. Knows no names.
  */
 import type { Spool } from "./spool.ts";
 
-/** Reads at `offset`: fewer bytes than `length` only at the end of what is read. */
+/** Reads at `offset`; returns fewer bytes than `length` only at the end. */
 export type ReadAt = (offset: number, length: number) => Promise<Uint8Array>;
 
 export interface Extent {
@@ -14,14 +15,15 @@ export interface Extent {
 }
 
 export interface Content {
-  /** More may be attached to it than belongs to this content. */
+  /** The list may have further extents that belong to other contents. */
   readonly extents: { readonly list: Extent[]; size: number };
   readonly size: number;
 }
 
 /**
- * Of every extent but the last: shorter ones are copied together with what follows. So a read crosses few of them, however small the
- * pieces were that a script wrote, and a file has no more than its size allows.
+ * Minimum size of every extent but the last: shorter ones are copied together with what follows. So reads cross few
+ * extents, however
+ * small a script's writes are, and a file has no more extents than its size allows.
  */
 const MIN_EXTENT_BYTES = 4096;
 
@@ -33,7 +35,7 @@ export function givenContent(read: ReadAt, size: number): Content {
   return { extents: { list: size > 0 ? [{ from: read, at: 0, length: size }] : [], size }, size };
 }
 
-/** A range of a content, as it can be read whatever comes of the file. */
+/** Returns the extents of a range, which stay readable whatever happens to the file. */
 export function extentsOf(content: Content, offset = 0, end = content.size): Extent[] {
   const found: Extent[] = [];
   let at = 0;
@@ -68,7 +70,7 @@ export function createContents(spool: Spool) {
     return pieces.length === 1 ? (pieces[0] as Uint8Array) : Buffer.concat(pieces);
   }
 
-  /** A content followed by others: in its own list where nothing else was attached to that. */
+  /** Appends extents: to the content's own list if no other content has appended to it. */
   async function attach(before: Content, added: readonly Extent[]): Promise<Content> {
     const extents =
       before.extents.size === before.size ? before.extents : { list: extentsOf(before), size: before.size };
@@ -103,10 +105,10 @@ export function createContents(spool: Spool) {
     resize,
     append: async (before: Content, data: Uint8Array): Promise<Content> =>
       data.length === 0 ? before : attach(before, [await store(data)]),
-    /** `added` in the place of what was at `at`. */
+    /** Replaces the bytes at `at` by `added`. */
     async patch(before: Content, added: Content, at: number): Promise<Content> {
       const head = await resize(before, at);
-      // A list of its own: what is attached to that of `before` would be seen by its copies.
+      // Starts a new list: copies of `before` would see extents appended to theirs.
       const own = { extents: { list: extentsOf(head), size: head.size }, size: head.size };
       const patched = await attach(own, extentsOf(added));
       return attach(patched, extentsOf(before, at + added.size));

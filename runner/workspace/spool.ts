@@ -1,6 +1,7 @@
 /**
- * What runs write while they are under way, in temporary files without names: nothing is left of them when this process ends, in
- * whatever way. All that are open share a bound of bytes.
+ * Stores what runs write in temporary files without names, so that nothing is left when this process ends, however it
+ * ends. All open
+ * spools share a limit of bytes.
  */
 import { randomUUID } from "node:crypto";
 import { type FileHandle, mkdir, open, unlink } from "node:fs/promises";
@@ -9,10 +10,10 @@ import path from "node:path";
 import { WORKSPACE_LIMIT_ERROR } from "#kernel/file-names.ts";
 import { createSharedRoom, KEPT_DIVISOR } from "../shared-room.ts";
 
-/** What a run wrote beyond: its own limits, or the room that all runs share. */
+/** Which limit a write exceeded: the run's own, or the spool shared by all runs. */
 export type WorkspaceLimit = "artifacts" | "spool";
 
-/** A script wrote more than a run may, or than there is room for. */
+/** A script wrote more than a run may, or more than there is room for. */
 export class WorkspaceLimitError extends Error {
   override readonly name = WORKSPACE_LIMIT_ERROR;
   readonly limit: WorkspaceLimit;
@@ -24,7 +25,7 @@ export class WorkspaceLimitError extends Error {
 }
 
 export interface Spool {
-  /** Rejects with a WorkspaceLimitError where there is no room; what was to be written is then not there. */
+  /** Rejects with a WorkspaceLimitError if there is no room; then nothing was written. */
   write(data: Uint8Array, at: number): Promise<void>;
   read(at: number, length: number): Promise<Buffer>;
   /** Gives the room back. */
@@ -32,17 +33,17 @@ export interface Spool {
 }
 
 export interface Spools {
-  /** The file is made by the first write. `key`: whose share of the room it takes. */
+  /** The first write creates the file. `key` names the key whose share of room it takes. */
   open(key?: string): Spool;
 }
 
 export interface SpoolOptions {
   folder: string;
-  /** Of all that is open; null: as much as there is on the disk. */
+  /** Limit for all open spools; null for the size of the disk. */
   maxBytes: number | null;
 }
 
-/** Where the system has temporary files. */
+/** Spools in the system's temporary folder. */
 export const SYSTEM_SPOOLS = createSpools({ folder: tmpdir(), maxBytes: null });
 
 export function createSpools({ folder, maxBytes }: SpoolOptions): Spools {
@@ -91,7 +92,7 @@ export function createSpools({ folder, maxBytes }: SpoolOptions): Spools {
   };
 }
 
-/** As `createSpools`. Makes the folder, and rejects where no file can be written to it. */
+/** Like `createSpools`, but creates the folder, and rejects if it is not writable. */
 export async function openSpools(options: SpoolOptions): Promise<Spools> {
   try {
     await mkdir(options.folder, { recursive: true });
@@ -118,7 +119,7 @@ async function writeWhole(handle: FileHandle, data: Uint8Array, at: number): Pro
   }
 }
 
-/** For the script's author, who must not read the paths of this machine. */
+/** Describes the error for the script's author, without paths of the server. */
 function explain(error: unknown): Error {
   const { code = "unknown" } = error as NodeJS.ErrnoException;
   if (code === "ENOSPC" || code === "EDQUOT") {
