@@ -259,7 +259,7 @@ export function createGate({ watch, keys, roles, policies }: GateParts): CallGat
       if (!watch.isFresh()) {
         throw new AppError(
           "database_unavailable",
-          "The policies cannot be looked up at the moment, so no call is allowed. Try again shortly.",
+          "The policies cannot be read at the moment, so no call is allowed. Try again shortly.",
           { retryAfterSeconds: 2 },
         );
       }

@@ -11,7 +11,7 @@ export type ProcessRecord = components["schemas"]["Process"];
 export type FileRecord = components["schemas"]["File"];
 
 export interface UploadOptions {
-  /** What it is called when it is downloaded. */
+  /** File name for downloads. */
   name?: string;
   /** Default: that of a Blob, else the server goes by the name. */
   contentType?: string;

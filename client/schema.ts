@@ -132,7 +132,7 @@ export interface paths {
         get: operations["listFiles"];
         /**
          * Upload a file
-         * @description The body is the file with its Content-Type, or a form with one file. The same content uploaded again by the same key is the same file, kept for as long again.
+         * @description The body is the file with its Content-Type, or a form with one file. Uploading the same content again with the same key returns the same file and extends its expiry.
          */
         post: operations["uploadFile"];
     };
@@ -551,7 +551,7 @@ export interface paths {
         };
         /**
          * Reorder all rules
-         * @description The request has to name every rule exactly once.
+         * @description The request must name every rule exactly once.
          */
         put: operations["orderPolicies"];
     };
@@ -564,7 +564,7 @@ export interface paths {
         };
         /**
          * Preview which tools a rule would match
-         * @description Returns the installed tools that the patterns match, and what decides a call of each one now.
+         * @description Returns the installed tools that the patterns match, and the current decision about each.
          */
         get: operations["previewPolicy"];
     };
@@ -1158,7 +1158,7 @@ export interface components {
             /** @description When the run went on with it. */
             usedAt: string | null;
         };
-        /** @description A file that a run left. */
+        /** @description A file that a run wrote. */
         Artifact: {
             contentType: string;
             name: string;
@@ -1169,9 +1169,9 @@ export interface components {
         };
         /** @description One record of the audit trail. */
         AuditRecord: {
-            /** @description What, such as `process.create`, `policy.change` or `tool.call`. */
+            /** @description The action, such as `process.create`, `policy.change` or `tool.call`. */
             action: string;
-            /** @description Who: a key (with its id), the bootstrap key, anyone on this machine, or the server itself. */
+            /** @description Who acted: a key (with its id), the bootstrap key, anyone on this machine, or the server itself. */
             actor: {
                 id: string | null;
                 /** @enum {string} */
@@ -1182,19 +1182,19 @@ export interface components {
             at: string;
             /** @description The error code of an outcome that is not `ok`. `call_unknown`: a tool call was sent, and given up before it was answered. */
             code: string | null;
-            /** @description Of a tool call: what the policies said. */
+            /** @description Policy decision about a tool call. */
             decision: ("allow" | "ask" | "block") | null;
-            /** @description Of a tool call: what it sent from the workspace of its run, and saved there. Of `process.artifacts`: what the run left, 50 at most. */
+            /** @description Files that a tool call sent from the workspace of its run or saved there; for `process.artifacts`, at most 50 artifacts. */
             files: {
                 name: string;
-                /** @description Null: not all of it went. */
+                /** @description Null if the transfer was incomplete. */
                 sha256: string | null;
-                /** @description Bytes that went. */
+                /** @description Bytes transferred. */
                 size: number;
                 /** @enum {string} */
                 use: "sent" | "saved" | "left";
             }[];
-            /** @description Of a tool call: what the service answered with over HTTP. */
+            /** @description HTTP status that the service of a tool call answered with. */
             httpStatus: number | null;
             id: number;
             object: {
@@ -1202,15 +1202,15 @@ export interface components {
                 kind: string;
             } | null;
             /**
-             * @description `refused`: by a rule or because it was wrong. `failed`: it went wrong. `canceled`: a tool call that was given up before it was sent. `unknown`: one that was given up after that, so that the service may have carried it out. Older records say `failed` for these two.
+             * @description `refused` by a rule or as invalid; `failed` with an error; `canceled` for a tool call abandoned before it was sent; `unknown` for one abandoned afterwards, which the service may have carried out. Older records use `failed` for the last two.
              * @enum {string}
              */
             outcome: "ok" | "refused" | "failed" | "canceled" | "unknown";
-            /** @description The parameters, redacted and cut; null without any. */
+            /** @description The parameters, redacted and shortened; null without any. */
             parameters: unknown;
-            /** @description Of the parameters as JSON with sorted keys; of settings that are secret, without their values. */
+            /** @description SHA-256 of the parameters as JSON with sorted keys; secret settings count without their values. */
             parametersSha256: string | null;
-            /** @description The rule that decided; null: the default. */
+            /** @description The rule that decided; null for the default. */
             policyId: string | null;
             /** @description The process whose script made the call, or left the files. */
             processId: number | null;
@@ -1218,41 +1218,41 @@ export interface components {
         };
         /** @description A rule after a change of it. */
         ChangedPolicy: {
-            /** @description Installed tools that its patterns match now. */
+            /** @description Installed tools that its patterns currently match. */
             affected: number;
             /** Format: date-time */
             createdAt: string;
             /** @enum {string} */
             decision: "allow" | "ask" | "block";
-            /** @description The rule is over then; null: it stays. */
+            /** @description When the rule expires; null for never. */
             expiresAt: string | null;
-            /** @description What may be wrong: no tool matches, or an earlier rule is always first. */
+            /** @description Possible mistakes: no tool matches, or earlier rules always decide first. */
             hints: string[];
             id: string;
-            /** @description Only for calls under no role. */
+            /** @description Applies only to calls without a role. */
             noRole: boolean;
-            /** @description Only for calls of this process; null: for all. */
+            /** @description Applies to calls of this process only; null for all. */
             processId: number | null;
-            /** @description Where an approval was remembered; null: a rule of an administrator. */
+            /** @description The remembered approval that made the rule; null for an administrator's rule. */
             remembered: components["schemas"]["RememberedApproval"] | null;
-            /** @description Only for calls under this role; null: for all, or see `noRole`. */
+            /** @description Applies to calls under this role only; null for all, but see `noRole`. */
             roleId: string | null;
             servicePattern: string;
             toolPattern: string;
         };
         /** @description A role after a change of it. */
         ChangedRole: {
-            /** @description Patterns of tools it may see and call. Empty: none. */
+            /** @description Patterns of tools it may see and call; none if empty. */
             allow: string[];
             /** Format: date-time */
             createdAt: string;
-            /** @description Patterns of tools it may not see, also where `allow` names them. */
+            /** @description Patterns of tools it may not see, even if `allow` matches them. */
             deny: string[];
-            /** @description Patterns that no installed tool matches, and why that may be. */
+            /** @description Patterns that match no installed tool, and possible reasons. */
             hints: string[];
             id: string;
             name: string;
-            /** @description Which npm packages its scripts may import: names, or patterns such as `@scope/*`. */
+            /** @description npm packages that its scripts may import: names, or patterns such as `@scope/*`. */
             packages: string[];
         };
         /** @description The configuration of a module or service. */
@@ -1270,14 +1270,14 @@ export interface components {
             createdAt: string;
             expiresAt: string | null;
             id: string;
-            /** @description The key. Shown this once; the server keeps only its hash. */
+            /** @description The key. Shown only once; the server keeps its hash. */
             key: string;
-            /** @description To the minute. */
+            /** @description Accurate to a minute. */
             lastUsedAt: string | null;
             name: string;
             /** @description How the key begins, to tell keys apart. */
             prefix: string;
-            /** @description Which tools it may see and call; null: all of them. */
+            /** @description Tools that it may see and call; null for all. */
             roleId: string | null;
             scopes: components["schemas"]["Scope"][];
         };
@@ -1289,18 +1289,18 @@ export interface components {
         /** @description The environment that runs scripts. */
         Environment: {
             capacity: {
-                /** @description Runs at the moment. */
+                /** @description Current runs. */
                 busy: number;
-                /** @description Memory of all processes of runs together, idle ones included, shared memory counted once; null when it is not known. */
+                /** @description Memory of all run processes together, including idle ones, counting shared memory once; null if unknown. */
                 memoryBytes: number | null;
                 /** @description Processes that wait for a slot. */
                 queued: number;
-                /** @description Runs at once; null when the environment does not say. */
+                /** @description Concurrent runs; null if the environment does not say. */
                 slots: number | null;
-                /** @description Started ahead, waiting for a run. */
+                /** @description Started ahead and waiting for a run. */
                 warm: number;
             };
-            /** @description Replaced environments that still have runs. */
+            /** @description Replaced environments with runs left. */
             draining: {
                 id: string;
                 runs: number;
@@ -1310,17 +1310,17 @@ export interface components {
                 name: string;
                 version: string | null;
             };
-            /** @description Null when the environment does not report it. */
+            /** @description Null if the environment does not report it. */
             isolation: components["schemas"]["IsolationReport"] | null;
-            /** @description The prepared process that those of runs are forked from; null: a process is booted for every run, or the environment does not say. */
+            /** @description The prepared process from which run processes are forked; null if each run boots its own, or the environment does not say. */
             zygote: {
-                /** @description Since the one for the usual limit of memory was ready. */
+                /** @description Age of the zygote for the default memory limit. */
                 ageMs: number;
-                /** @description How many of those hung, ended or forked nothing. */
+                /** @description How many of those hung, ended or failed to fork. */
                 failures?: number;
-                /** @description Processes forked from it, and from those for other limits of memory. */
+                /** @description Processes forked from it and from zygotes for other memory limits. */
                 forks: number;
-                /** @description How many before them were replaced, since the environment was activated. */
+                /** @description Zygotes replaced since the environment was activated. */
                 renewals: number;
             } | null;
         };
@@ -1344,7 +1344,7 @@ export interface components {
         File: {
             contentType: string;
             createdAt: string;
-            /** @description Unless it is used again before. */
+            /** @description Using it again extends this. */
             expiresAt: string;
             /** @description `sha256-` and the SHA-256 of the content in hexadecimal. */
             id: string;
@@ -1362,13 +1362,13 @@ export interface components {
         IsolationReport: {
             kernel: string;
             layers: {
-                /** @description What to do when it is missing. */
+                /** @description Remedy if it is missing. */
                 fix?: string;
                 layer: number;
                 name: string;
                 obtained: boolean;
                 required: boolean;
-                /** @description What was observed. */
+                /** @description Evidence. */
                 verified: string;
             }[];
             /**
@@ -1421,12 +1421,12 @@ export interface components {
             createdAt: string;
             expiresAt: string | null;
             id: string;
-            /** @description To the minute. */
+            /** @description Accurate to a minute. */
             lastUsedAt: string | null;
             name: string;
             /** @description How the key begins, to tell keys apart. */
             prefix: string;
-            /** @description Which tools it may see and call; null: all of them. */
+            /** @description Tools that it may see and call; null for all. */
             roleId: string | null;
             scopes: components["schemas"]["Scope"][];
         };
@@ -1611,16 +1611,16 @@ export interface components {
             createdAt: string;
             /** @enum {string} */
             decision: "allow" | "ask" | "block";
-            /** @description The rule is over then; null: it stays. */
+            /** @description When the rule expires; null for never. */
             expiresAt: string | null;
             id: string;
-            /** @description Only for calls under no role. */
+            /** @description Applies only to calls without a role. */
             noRole: boolean;
-            /** @description Only for calls of this process; null: for all. */
+            /** @description Applies to calls of this process only; null for all. */
             processId: number | null;
-            /** @description Where an approval was remembered; null: a rule of an administrator. */
+            /** @description The remembered approval that made the rule; null for an administrator's rule. */
             remembered: components["schemas"]["RememberedApproval"] | null;
-            /** @description Only for calls under this role; null: for all, or see `noRole`. */
+            /** @description Applies to calls under this role only; null for all, but see `noRole`. */
             roleId: string | null;
             servicePattern: string;
             toolPattern: string;
@@ -1751,9 +1751,9 @@ export interface components {
         /** @description The approval that made a rule. */
         RememberedApproval: {
             approvalId: string;
-            /** @description It counts as long as none of these keys is revoked or expired. */
+            /** @description It applies while none of these keys is revoked or expired. */
             keyIds: string[];
-            /** @description The rule whose `ask` it replaces, and nothing else; null: that of the default. */
+            /** @description The rule whose `ask` it replaces; null for the default's. */
             replaces: string | null;
         };
         /** @description A server on the same database. */
@@ -1792,15 +1792,15 @@ export interface components {
         };
         /** @description A role: which tools a key may see and call, and which packages its scripts may import. */
         Role: {
-            /** @description Patterns of tools it may see and call. Empty: none. */
+            /** @description Patterns of tools it may see and call; none if empty. */
             allow: string[];
             /** Format: date-time */
             createdAt: string;
-            /** @description Patterns of tools it may not see, also where `allow` names them. */
+            /** @description Patterns of tools it may not see, even if `allow` matches them. */
             deny: string[];
             id: string;
             name: string;
-            /** @description Which npm packages its scripts may import: names, or patterns such as `@scope/*`. */
+            /** @description npm packages that its scripts may import: names, or patterns such as `@scope/*`. */
             packages: string[];
         };
         /** @description The limits in force. */
@@ -2156,7 +2156,7 @@ export interface components {
         };
     };
     parameters: {
-        /** @description The whole name, or its beginning up to a dot with `*`: `key.*`. */
+        /** @description The whole name, or its beginning up to a dot and `*`: `key.*`. */
         Action: string;
         /** @description A key id, `bootstrap` or `anonymous`. */
         Actor: string;
@@ -2171,9 +2171,9 @@ export interface components {
         From: string;
         /** @description `ETag` of the settings the patch was made for; 412 if they have changed. */
         IfMatch: string;
-        /** @description ETags that the client has: 304 where one of them fits. */
+        /** @description ETags that the client has; 304 if one matches. */
         IfNoneMatch: string;
-        /** @description The ETag that the range is of. */
+        /** @description The ETag that the range refers to. */
         IfRange: string;
         LastEventId: string;
         /** @description Exactly this level. */
@@ -2200,7 +2200,7 @@ export interface components {
         ProcessId: string;
         /** @description Part of an id, a name or a description, in any case. */
         Query: string;
-        /** @description One range of bytes: `bytes=0-1023`. Several are answered whole. */
+        /** @description One range of bytes: `bytes=0-1023`. Several ranges return the whole content. */
         Range: string;
         RequestId: string;
         RolesId: string;
@@ -2244,7 +2244,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         approvals: components["schemas"]["ApprovalSummary"][];
-                        /** @description Give it as `cursor` for the next page; null on the last. */
+                        /** @description Pass it as `cursor` for the next page; null on the last. */
                         nextCursor: string | null;
                     };
                 };
@@ -2444,7 +2444,7 @@ export interface operations {
     listAuditRecords: {
         parameters: {
             query?: {
-                /** @description The whole name, or its beginning up to a dot with `*`: `key.*`. */
+                /** @description The whole name, or its beginning up to a dot and `*`: `key.*`. */
                 action?: components["parameters"]["Action"];
                 /** @description A key id, `bootstrap` or `anonymous`. */
                 actor?: components["parameters"]["Actor"];
@@ -2498,7 +2498,7 @@ export interface operations {
     exportAuditRecords: {
         parameters: {
             query?: {
-                /** @description The whole name, or its beginning up to a dot with `*`: `key.*`. */
+                /** @description The whole name, or its beginning up to a dot and `*`: `key.*`. */
                 action?: components["parameters"]["Action"];
                 /** @description A key id, `bootstrap` or `anonymous`. */
                 actor?: components["parameters"]["Actor"];
@@ -2630,11 +2630,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         files: components["schemas"]["File"][];
-                        /** @description What it may keep; null: as much as there is room for. */
+                        /** @description Limit for the key; null for none. */
                         maxStoredBytes: number | null;
-                        /** @description Give it as `cursor` for the next page; null on the last. */
+                        /** @description Pass it as `cursor` for the next page; null on the last. */
                         nextCursor: string | null;
-                        /** @description What this key keeps: in uploads, in what its processes were given, and in what they left or saved, each content once. */
+                        /** @description Bytes stored for this key: uploads, files given to its processes, and files they left or saved, each content once. */
                         storedBytes: number;
                     };
                 };
@@ -2656,7 +2656,7 @@ export interface operations {
     uploadFile: {
         parameters: {
             query?: {
-                /** @description What it is called when it is downloaded. */
+                /** @description File name for downloads. */
                 name?: string;
             };
             header?: never;
@@ -2665,7 +2665,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description This key has it already; it is kept for as long again. */
+            /** @description This key already has the file; its expiry was extended. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2777,11 +2777,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description ETags that the client has: 304 where one of them fits. */
+                /** @description ETags that the client has; 304 if one matches. */
                 "if-none-match"?: components["parameters"]["IfNoneMatch"];
-                /** @description The ETag that the range is of. */
+                /** @description The ETag that the range refers to. */
                 "if-range"?: components["parameters"]["IfRange"];
-                /** @description One range of bytes: `bytes=0-1023`. Several are answered whole. */
+                /** @description One range of bytes: `bytes=0-1023`. Several ranges return the whole content. */
                 range?: components["parameters"]["Range"];
             };
             path: {
@@ -2801,7 +2801,7 @@ export interface operations {
                     "application/octet-stream": string;
                 };
             };
-            /** @description The part of it that was asked for. */
+            /** @description The requested part. */
             206: {
                 headers: {
                     [name: string]: unknown;
@@ -2810,7 +2810,7 @@ export interface operations {
                     "application/octet-stream": string;
                 };
             };
-            /** @description The client has it. */
+            /** @description The client already has it. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -2971,13 +2971,13 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description When it stops working. None: never.
+                     * @description When it stops working; never without one.
                      * @default null
                      */
                     expiresAt?: string | null;
                     name: string;
                     /**
-                     * @description Which tools it and the scripts it submits may see and call. None: all of them.
+                     * @description Tools that it and the scripts it submits may see and call; all without one.
                      * @default null
                      */
                     roleId?: string | null;
@@ -4193,7 +4193,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /**
-                         * @description What decides where no rule matches.
+                         * @description Decision when no rule matches.
                          * @enum {string}
                          */
                         defaultPolicy: "allow" | "ask-destructive" | "ask" | "block";
@@ -4231,15 +4231,15 @@ export interface operations {
                     /** @default null */
                     expiresAt?: string | null;
                     /**
-                     * @description Only for calls under no role; then without `roleId`.
+                     * @description Applies only to calls without a role; excludes `roleId`.
                      * @default false
                      */
                     noRole?: boolean;
                     /** @default null */
                     roleId?: string | null;
-                    /** @description A name, `*` for any, or a name with one `*` in it. */
+                    /** @description A name, `*` for any service, or a name with one `*` in it. */
                     servicePattern: string;
-                    /** @description `*` for any tool; else a name, or a name with one `*` in it. Of tools in groups: segments, such as `issues.*` or `**.list`. */
+                    /** @description `*` for any tool, a name, or a name with one `*` in it. For tools in groups, segments such as `issues.*` or `**.list`. */
                     toolPattern: string;
                 };
             };
@@ -4325,9 +4325,9 @@ export interface operations {
                     expiresAt?: string | null;
                     noRole?: boolean;
                     roleId?: string | null;
-                    /** @description A name, `*` for any, or a name with one `*` in it. */
+                    /** @description A name, `*` for any service, or a name with one `*` in it. */
                     servicePattern?: string;
-                    /** @description `*` for any tool; else a name, or a name with one `*` in it. Of tools in groups: segments, such as `issues.*` or `**.list`. */
+                    /** @description `*` for any tool, a name, or a name with one `*` in it. For tools in groups, segments such as `issues.*` or `**.list`. */
                     toolPattern?: string;
                 };
             };
@@ -4372,7 +4372,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description The id of every rule, in the order in which they shall be asked. */
+                    /** @description The id of every rule, in the order of evaluation. */
                     orderedIds: string[];
                 };
             };
@@ -4412,11 +4412,11 @@ export interface operations {
     previewPolicy: {
         parameters: {
             query: {
-                /** @description As for a caller with this role. Absent: for one without a role. */
+                /** @description Previews a caller with this role; without it, a caller without a role. */
                 roleId?: string;
-                /** @description A name, `*` for any, or a name with one `*` in it. */
+                /** @description A name, `*` for any service, or a name with one `*` in it. */
                 servicePattern: string;
-                /** @description `*` for any tool; else a name, or a name with one `*` in it. Of tools in groups: segments, such as `issues.*` or `**.list`. */
+                /** @description `*` for any tool, a name, or a name with one `*` in it. For tools in groups, segments such as `issues.*` or `**.list`. */
                 toolPattern: string;
             };
             header?: never;
@@ -4432,18 +4432,18 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description How many tools match; `tools` holds the first of them. */
+                        /** @description Number of matching tools; `tools` has the first ones. */
                         affected: number;
                         hints: string[];
                         tools: {
                             /**
-                             * @description What happens to a call now.
+                             * @description Current decision about a call.
                              * @enum {string}
                              */
                             decision: "allow" | "ask" | "block";
                             destructive: boolean;
                             id: string;
-                            /** @description The rule that decides; null: the default. */
+                            /** @description The rule that decides; null for the default. */
                             policyId: string | null;
                             serviceId: string;
                         }[];
@@ -4489,7 +4489,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description Give it as `cursor` for the next page; null on the last. */
+                        /** @description Pass it as `cursor` for the next page; null on the last. */
                         nextCursor: string | null;
                         processes: components["schemas"]["ProcessSummary"][];
                     };
@@ -4769,11 +4769,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description ETags that the client has: 304 where one of them fits. */
+                /** @description ETags that the client has; 304 if one matches. */
                 "if-none-match"?: components["parameters"]["IfNoneMatch"];
-                /** @description The ETag that the range is of. */
+                /** @description The ETag that the range refers to. */
                 "if-range"?: components["parameters"]["IfRange"];
-                /** @description One range of bytes: `bytes=0-1023`. Several are answered whole. */
+                /** @description One range of bytes: `bytes=0-1023`. Several ranges return the whole content. */
                 range?: components["parameters"]["Range"];
             };
             path: {
@@ -4795,7 +4795,7 @@ export interface operations {
                     "application/octet-stream": string;
                 };
             };
-            /** @description The part of it that was asked for. */
+            /** @description The requested part. */
             206: {
                 headers: {
                     [name: string]: unknown;
@@ -4804,7 +4804,7 @@ export interface operations {
                     "application/octet-stream": string;
                 };
             };
-            /** @description The client has it. */
+            /** @description The client already has it. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -4960,11 +4960,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description ETags that the client has: 304 where one of them fits. */
+                /** @description ETags that the client has; 304 if one matches. */
                 "if-none-match"?: components["parameters"]["IfNoneMatch"];
-                /** @description The ETag that the range is of. */
+                /** @description The ETag that the range refers to. */
                 "if-range"?: components["parameters"]["IfRange"];
-                /** @description One range of bytes: `bytes=0-1023`. Several are answered whole. */
+                /** @description One range of bytes: `bytes=0-1023`. Several ranges return the whole content. */
                 range?: components["parameters"]["Range"];
             };
             path: {
@@ -4986,7 +4986,7 @@ export interface operations {
                     "application/octet-stream": string;
                 };
             };
-            /** @description The part of it that was asked for. */
+            /** @description The requested part. */
             206: {
                 headers: {
                     [name: string]: unknown;
@@ -4995,7 +4995,7 @@ export interface operations {
                     "application/octet-stream": string;
                 };
             };
-            /** @description The client has it. */
+            /** @description The client already has it. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -5371,7 +5371,7 @@ export interface operations {
                     allow?: string[];
                     /** @default [] */
                     deny?: string[];
-                    /** @description Made by the server, if absent. */
+                    /** @description Generated by the server if absent. */
                     id?: string;
                     name: string;
                     /**
@@ -5380,7 +5380,7 @@ export interface operations {
                      *     ]
                      */
                     packages?: string[];
-                    /** @description Another name of `allow`: give one of the two. */
+                    /** @description Alias of `allow`: give one of the two. */
                     patterns?: string[];
                 };
             };
@@ -5503,7 +5503,7 @@ export interface operations {
                     deny?: string[];
                     name?: string;
                     packages?: string[];
-                    /** @description Another name of `allow`: give one of the two. */
+                    /** @description Alias of `allow`: give one of the two. */
                     patterns?: string[];
                 };
             };

@@ -7,10 +7,10 @@ export const WORKSPACE_LIMIT_ERROR = "WorkspaceLimitError";
 /** Returns why a name is invalid, completing "The file name …", or null. */
 export function checkFileName(name: string): string | null {
   if (name === "") return "is empty";
-  if (!name.isWellFormed()) return "is no well-formed Unicode";
+  if (!name.isWellFormed()) return "is not well-formed Unicode";
   if (countBytes(name) > MAX_FILE_NAME_BYTES) return `is longer than ${MAX_FILE_NAME_BYTES} bytes of UTF-8`;
   if (CONTROL.test(name)) return "holds a control character";
-  if (name.includes("\\")) return "holds a backslash; folders are separated by /";
+  if (name.includes("\\")) return "contains a backslash; folders are separated by /";
   if (name.startsWith("/")) return "begins with /; names are relative to the workspace";
   if (name.normalize("NFC") !== name) return "is not in Unicode normalization form C";
   const segments = name.split("/");

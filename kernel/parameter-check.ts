@@ -72,7 +72,7 @@ export function compileCheck(schema: JSONSchema, kind: CheckKind = "parameters")
 export function describeMisfit(path: string, issues: readonly ParameterIssue[]): string {
   const listed = issues.slice(0, MAX_LISTED_ISSUES).map((issue) => `${issue.path} ${issue.message}`);
   const more = issues.length > listed.length ? ` (and ${issues.length - listed.length} more)` : "";
-  return `The parameters of ${path} do not fit: ${listed.join("; ")}${more}.`;
+  return `The parameters of ${path} are invalid: ${listed.join("; ")}${more}.`;
 }
 
 function describeIssues(errors: readonly ErrorObject[]): ParameterIssue[] {
@@ -107,7 +107,7 @@ function describeIssue(error: ErrorObject): ParameterIssue {
     case "false schema":
       return { path, message: "must not be given" };
     default:
-      return { path, message: error.message ?? "does not fit the schema" };
+      return { path, message: error.message ?? "does not match the schema" };
   }
 }
 

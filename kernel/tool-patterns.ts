@@ -61,7 +61,7 @@ function findSegmentProblem(segment: string): string | null {
   if (segment === "") return "a segment is empty: expected names separated by single dots";
   if (segment === DEEP) return null;
   if (/[^A-Za-z0-9_$*]/.test(segment)) return "expected letters, digits, _, $, and * as the wildcard";
-  if (segment.split("*").length > 2) return "expected one * at most in a segment, or ** alone";
+  if (segment.split("*").length > 2) return "expected at most one * in a segment, or ** alone";
   return null;
 }
 

@@ -12,7 +12,7 @@ export const roleIdSchema = z
   .string()
   .regex(
     /^[A-Za-z][A-Za-z0-9_-]{0,63}$/,
-    "expected the id of a role: a letter, then at most 63 letters, digits, _ and -",
+    "expected a role id: a letter, then at most 63 letters, digits, _ and -",
   );
 
 /** Label shown in lists, log lines and the audit trail. */
@@ -22,7 +22,7 @@ export const nameSchema = z
   .min(1, "name must not be empty")
   .max(200)
   .refine((text) => !/\p{Cc}/u.test(text) && text.isWellFormed(), {
-    error: "name must not hold control characters",
+    error: "name must not contain control characters",
   });
 
 export const expirySchema = z.iso
@@ -89,5 +89,5 @@ export function refuseUnknownRole(roleId: string | null): AppError {
 }
 
 export function refuseMore(max: number, noun: string, advice: string): AppError {
-  return new AppError("limit_reached", `There are ${max} ${noun}, which is the most there may be. ${advice}`);
+  return new AppError("limit_reached", `There are already ${max} ${noun}, the maximum. ${advice}`);
 }

@@ -78,7 +78,7 @@ export type ApprovalRecord = z.output<typeof approvalSchema>;
 
 export const approvalListSchema = z.object({
   approvals: z.array(approvalSummarySchema),
-  nextCursor: z.string().nullable().describe("Give it as `cursor` for the next page; null on the last."),
+  nextCursor: z.string().nullable().describe("Pass it as `cursor` for the next page; null on the last."),
 });
 
 export const approvalParamsSchema = z.object({

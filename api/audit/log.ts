@@ -155,10 +155,7 @@ export function createAuditLog(options: AuditWriterOptions): AuditWriter {
     } catch (error) {
       if (isRefusedData(error)) return "refused";
       failingSinceMs ??= performance.now();
-      log.error(
-        { err: error, waiting: waiting.length },
-        "audit records could not be stored; it is tried again",
-      );
+      log.error({ err: error, waiting: waiting.length }, "audit records could not be stored; retrying");
       await sleep(RETRY_MS, undefined, { signal: stopped.signal }).catch(() => {});
       return "away";
     }
@@ -182,7 +179,7 @@ export function createAuditLog(options: AuditWriterOptions): AuditWriter {
       const shown = { ...row, parametersSha256: row.parametersSha256?.toString("hex") ?? null };
       log.error(
         { type: "audit", audit: shown },
-        "an audit record is in this log line and not in the database",
+        "an audit record was written to this log line instead of the database",
       );
     }
   }
@@ -221,7 +218,7 @@ export function createAuditLog(options: AuditWriterOptions): AuditWriter {
       }
       throw new AppError(
         "audit_unavailable",
-        "This would have to be recorded in the audit trail, which cannot be written at the moment. Nothing was done. Try again shortly.",
+        "The audit trail cannot be written at the moment, so nothing was done. Try again shortly.",
         { retryAfterSeconds: ADMIT_RETRY_SECONDS },
       );
     },

@@ -13,13 +13,15 @@ export const auditRecordSchema = z
     at: z.iso.datetime(),
     actor: z
       .object({ kind: z.enum(ACTOR_KINDS), id: z.string().nullable(), name: z.string() })
-      .describe("Who: a key (with its id), the bootstrap key, anyone on this machine, or the server itself."),
-    action: z.string().describe("What, such as `process.create`, `policy.change` or `tool.call`."),
+      .describe(
+        "Who acted: a key (with its id), the bootstrap key, anyone on this machine, or the server itself.",
+      ),
+    action: z.string().describe("The action, such as `process.create`, `policy.change` or `tool.call`."),
     object: z.object({ kind: z.string(), id: z.string().nullable() }).nullable(),
     outcome: z
       .enum(OUTCOMES)
       .describe(
-        "`refused`: by a rule or because it was wrong. `failed`: it went wrong. `canceled`: a tool call that was given up before it was sent. `unknown`: one that was given up after that, so that the service may have carried it out. Older records say `failed` for these two.",
+        "`refused` by a rule or as invalid; `failed` with an error; `canceled` for a tool call abandoned before it was sent; `unknown` for one abandoned afterwards, which the service may have carried out. Older records use `failed` for the last two.",
       ),
     code: z
       .string()
@@ -31,33 +33,33 @@ export const auditRecordSchema = z
       .number()
       .int()
       .nullable()
-      .describe("Of a tool call: what the service answered with over HTTP."),
+      .describe("HTTP status that the service of a tool call answered with."),
     requestId: z.string().nullable(),
     processId: z
       .number()
       .int()
       .nullable()
       .describe("The process whose script made the call, or left the files."),
-    decision: z.enum(DECISIONS).nullable().describe("Of a tool call: what the policies said."),
-    policyId: z.string().nullable().describe("The rule that decided; null: the default."),
+    decision: z.enum(DECISIONS).nullable().describe("Policy decision about a tool call."),
+    policyId: z.string().nullable().describe("The rule that decided; null for the default."),
     parametersSha256: z
       .string()
       .nullable()
       .describe(
-        "Of the parameters as JSON with sorted keys; of settings that are secret, without their values.",
+        "SHA-256 of the parameters as JSON with sorted keys; secret settings count without their values.",
       ),
-    parameters: z.unknown().describe("The parameters, redacted and cut; null without any."),
+    parameters: z.unknown().describe("The parameters, redacted and shortened; null without any."),
     files: z
       .array(
         z.object({
           name: z.string(),
           use: z.enum(["sent", "saved", "left"]),
-          size: z.number().int().describe("Bytes that went."),
-          sha256: z.string().nullable().describe("Null: not all of it went."),
+          size: z.number().int().describe("Bytes transferred."),
+          sha256: z.string().nullable().describe("Null if the transfer was incomplete."),
         }),
       )
       .describe(
-        "Of a tool call: what it sent from the workspace of its run, and saved there. Of `process.artifacts`: what the run left, 50 at most.",
+        "Files that a tool call sent from the workspace of its run or saved there; for `process.artifacts`, at most 50 artifacts.",
       ),
   })
   .meta({ id: "AuditRecord", description: "One record of the audit trail." });
@@ -67,7 +69,7 @@ const text = z.string().max(200);
 
 export const auditFilterSchema = z.strictObject({
   actor: text.optional().describe("A key id, `bootstrap` or `anonymous`."),
-  action: text.optional().describe("The whole name, or its beginning up to a dot with `*`: `key.*`."),
+  action: text.optional().describe("The whole name, or its beginning up to a dot and `*`: `key.*`."),
   objectKind: text.optional(),
   objectId: text.optional(),
   outcome: z.enum(OUTCOMES).optional(),

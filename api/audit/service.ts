@@ -60,7 +60,7 @@ export function createAuditTrail(db: Db, audit: Pick<AuditWriter, "allStored">):
       if (exports >= MAX_EXPORTS) {
         throw new AppError(
           "rate_limited",
-          `${MAX_EXPORTS} exports are under way already. Try again shortly.`,
+          `${MAX_EXPORTS} exports are already in progress. Try again shortly.`,
           {
             retryAfterSeconds: 5,
           },

@@ -13,7 +13,7 @@ export interface NoticeOptions<Notice> {
   channel: string;
   /** What a notice is, written as JSON. */
   schema: z.ZodType<Notice>;
-  /** Null: the payload does not fit the schema. Must not throw. */
+  /** Null: the payload does not match the schema. Must not throw. */
   onNotice(notice: Notice | null): void;
   /** Listening has begun, also anew on another connection: earlier notices may have been missed. Must not throw. */
   onListening?(): void;

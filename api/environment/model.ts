@@ -10,8 +10,8 @@ const isolationReportSchema = z
         name: z.string(),
         required: z.boolean(),
         obtained: z.boolean(),
-        verified: z.string().describe("What was observed."),
-        fix: z.string().optional().describe("What to do when it is missing."),
+        verified: z.string().describe("Evidence."),
+        fix: z.string().optional().describe("Remedy if it is missing."),
       }),
     ),
     nodeVersion: z.string(),
@@ -24,10 +24,10 @@ const count = z.number().min(0);
 
 const zygoteSchema = z
   .object({
-    ageMs: count.describe("Since the one for the usual limit of memory was ready."),
-    forks: count.describe("Processes forked from it, and from those for other limits of memory."),
-    renewals: count.describe("How many before them were replaced, since the environment was activated."),
-    failures: count.optional().describe("How many of those hung, ended or forked nothing."),
+    ageMs: count.describe("Age of the zygote for the default memory limit."),
+    forks: count.describe("Processes forked from it and from zygotes for other memory limits."),
+    renewals: count.describe("Zygotes replaced since the environment was activated."),
+    failures: count.optional().describe("How many of those hung, ended or failed to fork."),
   })
   .nullable();
 
@@ -45,23 +45,23 @@ export const environmentSchema = z
   .object({
     environment: z.object({ id: z.string(), name: z.string(), version: z.string().nullable() }),
     capacity: z.object({
-      slots: count.nullable().describe("Runs at once; null when the environment does not say."),
-      busy: count.describe("Runs at the moment."),
+      slots: count.nullable().describe("Concurrent runs; null if the environment does not say."),
+      busy: count.describe("Current runs."),
       queued: count.describe("Processes that wait for a slot."),
-      warm: count.describe("Started ahead, waiting for a run."),
+      warm: count.describe("Started ahead and waiting for a run."),
       memoryBytes: count
         .nullable()
         .describe(
-          "Memory of all processes of runs together, idle ones included, shared memory counted once; null when it is not known.",
+          "Memory of all run processes together, including idle ones, counting shared memory once; null if unknown.",
         ),
     }),
-    isolation: isolationReportSchema.nullable().describe("Null when the environment does not report it."),
+    isolation: isolationReportSchema.nullable().describe("Null if the environment does not report it."),
     zygote: zygoteSchema.describe(
-      "The prepared process that those of runs are forked from; null: a process is booted for every run, or the environment does not say.",
+      "The prepared process from which run processes are forked; null if each run boots its own, or the environment does not say.",
     ),
     draining: z
       .array(z.object({ id: z.string(), runs: z.number() }))
-      .describe("Replaced environments that still have runs."),
+      .describe("Replaced environments with runs left."),
   })
   .meta({ id: "Environment", description: "The environment that runs scripts." });
 export type EnvironmentDescription = z.infer<typeof environmentSchema>;

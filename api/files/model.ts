@@ -24,7 +24,7 @@ export function isMediaType(text: string): boolean {
 export const digestOf = (id: string): Digest => id.slice(ID_PREFIX.length);
 
 export const fileIdSchema = z.string().refine((id) => id.startsWith(ID_PREFIX) && DIGEST.test(digestOf(id)), {
-  error: "expected the id of a file: sha256- and 64 hexadecimal digits in lower case",
+  error: "expected a file id: sha256- and 64 hexadecimal digits in lower case",
 });
 
 export const fileParamsSchema = z.object({ id: fileIdSchema.describe("File id.") });
@@ -38,7 +38,7 @@ export const fileNameSchema = z
   .describe(`A relative path such as in/orders.csv, at most ${MAX_FILE_NAME_BYTES} bytes of UTF-8.`);
 
 export const uploadQuerySchema = z.strictObject({
-  name: fileNameSchema.optional().describe("What it is called when it is downloaded."),
+  name: fileNameSchema.optional().describe("File name for downloads."),
 });
 
 export const fileListQuerySchema = pageQuerySchema.extend({
@@ -58,7 +58,7 @@ export const fileSchema = z
     size: byteCount.describe("Bytes."),
     contentType: z.string(),
     createdAt: z.string(),
-    expiresAt: z.string().describe("Unless it is used again before."),
+    expiresAt: z.string().describe("Using it again extends this."),
   })
   .meta({ id: "File", description: "An uploaded file." });
 export type FileRecord = z.output<typeof fileSchema>;
@@ -66,18 +66,21 @@ export type FileRecord = z.output<typeof fileSchema>;
 export const fileListSchema = z.object({
   files: z.array(fileSchema),
   storedBytes: byteCount.describe(
-    "What this key keeps: in uploads, in what its processes were given, and in what they left or saved, each content once.",
+    "Bytes stored for this key: uploads, files given to its processes, and files they left or saved, each content once.",
   ),
-  maxStoredBytes: byteCount.nullable().describe("What it may keep; null: as much as there is room for."),
-  nextCursor: z.string().nullable().describe("Give it as `cursor` for the next page; null on the last."),
+  maxStoredBytes: byteCount.nullable().describe("Limit for the key; null for none."),
+  nextCursor: z.string().nullable().describe("Pass it as `cursor` for the next page; null on the last."),
 });
 export type FileList = z.output<typeof fileListSchema>;
 
 /** Loose, because a request has other headers too. */
 export const contentHeadersSchema = z.looseObject({
-  range: z.string().optional().describe("One range of bytes: `bytes=0-1023`. Several are answered whole."),
-  "if-range": z.string().optional().describe("The ETag that the range is of."),
-  "if-none-match": z.string().optional().describe("ETags that the client has: 304 where one of them fits."),
+  range: z
+    .string()
+    .optional()
+    .describe("One range of bytes: `bytes=0-1023`. Several ranges return the whole content."),
+  "if-range": z.string().optional().describe("The ETag that the range refers to."),
+  "if-none-match": z.string().optional().describe("ETags that the client has; 304 if one matches."),
 });
 
 export const artifactSchema = z
@@ -87,7 +90,7 @@ export const artifactSchema = z
     sha256: z.string().describe("Of the content, in hexadecimal."),
     contentType: z.string(),
   })
-  .meta({ id: "Artifact", description: "A file that a run left." });
+  .meta({ id: "Artifact", description: "A file that a run wrote." });
 export type Artifact = z.output<typeof artifactSchema>;
 
 export const artifactListSchema = z.object({ artifacts: z.array(artifactSchema) });

@@ -30,17 +30,17 @@ const tags = ["files"];
 const params = fileParamsSchema;
 const MAX_FIELDS = 10;
 const MAX_FIELD_BYTES = 1024;
-const NO_MEDIA_TYPE = "is no media type. Leave it out, or send one such as text/csv.";
+const NO_MEDIA_TYPE = "is not a media type. Leave it out, or send one such as text/csv.";
 /** Errors with which fastify and its plugin stop an upload. */
 const REFUSALS: Readonly<Record<string, [code: ErrorCode, message: string]>> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: [
     "unsupported_media_type",
     `The Content-Type of the request ${NO_MEDIA_TYPE}`,
   ],
-  FST_FILES_LIMIT: ["invalid_request", "The form holds more than one file. Send one at a time."],
+  FST_FILES_LIMIT: ["invalid_request", "The form contains more than one file. Send one at a time."],
   FST_FIELDS_LIMIT: [
     "invalid_request",
-    `The form holds more than ${MAX_FIELDS} fields beside the file. Send the file alone.`,
+    `The form contains more than ${MAX_FIELDS} fields besides the file. Send the file alone.`,
   ],
 };
 
@@ -50,10 +50,10 @@ export const contentResponses = {
     content: { "application/octet-stream": { schema: z.string().meta({ format: "binary" }) } },
   },
   206: {
-    description: "The part of it that was asked for.",
+    description: "The requested part.",
     content: { "application/octet-stream": { schema: z.string().meta({ format: "binary" }) } },
   },
-  304: z.null().describe("The client has it."),
+  304: z.null().describe("The client already has it."),
 };
 
 export async function registerFileRoutes(app: App, files: Files): Promise<void> {
@@ -159,11 +159,11 @@ async function registerUpload(app: App, files: Files): Promise<void> {
         operationId: "uploadFile",
         summary: "Upload a file",
         description:
-          "The body is the file with its Content-Type, or a form with one file. The same content uploaded again by the same key is the same file, kept for as long again.",
+          "The body is the file with its Content-Type, or a form with one file. Uploading the same content again with the same key returns the same file and extends its expiry.",
         consumes: ["application/octet-stream", "multipart/form-data"],
         querystring: uploadQuerySchema,
         response: {
-          200: fileSchema.describe("This key has it already; it is kept for as long again."),
+          200: fileSchema.describe("This key already has the file; its expiry was extended."),
           201: fileSchema,
           ...errorResponses(
             "invalid_request",
@@ -210,7 +210,7 @@ async function takePart(request: FastifyRequest, name: string | undefined): Prom
   const parts = request.files();
   const { value: part } = await parts.next().catch(explainForm);
   if (part === undefined) {
-    throw new AppError("invalid_request", "The form holds no file. Send one part with a file name.");
+    throw new AppError("invalid_request", "The form contains no file. Send one part with a file name.");
   }
   const partName = name ?? (part.filename || undefined);
   const parsed = fileNameSchema.optional().safeParse(partName);

@@ -62,7 +62,10 @@ export async function sendContent(
   const part = isRanged && request.method === "GET" ? parseRange(range, size) : "whole";
   if (part === "unsatisfiable") {
     reply.header("content-range", `bytes */${size}`).removeHeader("content-disposition");
-    throw new AppError("range_not_satisfiable", `The file has ${size} bytes; the range begins behind them.`);
+    throw new AppError(
+      "range_not_satisfiable",
+      `The file has ${size} bytes; the range begins after its end.`,
+    );
   }
   const { from, length } = part === "whole" ? { from: 0, length: size } : part;
   if (part !== "whole") {

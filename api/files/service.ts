@@ -93,7 +93,7 @@ export function createFiles(deps: FilesDeps) {
 
   async function open(file: Omit<OpenFile, "content">, key?: string): Promise<OpenFile> {
     const content = await contents.open(file.digest, key);
-    if (content === null) throw new Error("the content of a file is not there");
+    if (content === null) throw new Error("the content of a file is missing");
     return { ...file, content };
   }
 
@@ -231,7 +231,7 @@ function toArtifact({ name, size, digest, contentType }: NamedContent): Artifact
 function refuseUnknown(digest: Digest): never {
   throw new AppError(
     "not_found",
-    `This key has uploaded no file ${fileIdOf(digest)}, or it has expired. Those of other keys are for keys with the scope processes:all.`,
+    `This key has uploaded no file ${fileIdOf(digest)}, or it has expired. Files of other keys need the scope processes:all.`,
   );
 }
 
@@ -240,7 +240,7 @@ function requireEnded(id: number, state: string): void {
   if (state === "idle") return;
   throw new AppError(
     "process_not_idle",
-    `Process ${id} is ${state}: what its run leaves is there when that has ended. Wait for its end, or kill it.`,
+    `Process ${id} is ${state}: its artifacts are available when the run has ended. Wait for it, or kill it.`,
   );
 }
 

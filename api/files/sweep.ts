@@ -88,7 +88,7 @@ async function removeBlobs(
         failures += 1;
         log.warn(
           { err: error, place, blob: blob.id },
-          "a content that is not used any more could not be removed from its store",
+          "an unused content could not be removed from its store",
         );
         if (failures === MAX_FAILURES) break;
       }

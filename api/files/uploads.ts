@@ -38,7 +38,7 @@ export function createUploadCount(): { begin(caller: string): Disposable } {
       if (all >= MAX_UPLOADS || own >= MAX_UPLOADS_PER_CALLER) {
         throw new AppError(
           "too_many_uploads",
-          `At most ${MAX_UPLOADS_PER_CALLER} uploads of a key and ${MAX_UPLOADS} of all are taken at once. Try again shortly.`,
+          `At most ${MAX_UPLOADS_PER_CALLER} uploads of a key and ${MAX_UPLOADS} in total may be in progress. Try again shortly.`,
           { retryAfterSeconds: RETRY_AFTER_SECONDS },
         );
       }

@@ -91,7 +91,7 @@ export function createWorkspaces({
         if (upload === undefined) {
           throw refuse(
             name,
-            `names the file ${source.id.slice(0, 100)}, which this key has not, or not any more.`,
+            `names the file ${source.id.slice(0, 100)}, which this key did not upload or which has expired.`,
           );
         }
         bytes += upload.size;
@@ -107,7 +107,7 @@ export function createWorkspaces({
     });
     if (bytes > maxWorkspaceBytes) {
       onRefused("workspace");
-      const found = `hold ${bytes} bytes together; at most ${maxWorkspaceBytes} are given to a run (CYRNEL_MAX_WORKSPACE_BYTES).`;
+      const found = `have ${bytes} bytes in total; a run may be given at most ${maxWorkspaceBytes} (CYRNEL_MAX_WORKSPACE_BYTES).`;
       throw refuse(null, found);
     }
     await checkRoom(owner.owner, pending).catch((error) => {
@@ -173,7 +173,7 @@ async function findUploads(db: Db, files: [string, GivenFiles[string]][], owner:
   const digests = new Set<string>();
   for (const [name, source] of files) {
     if (!("id" in source)) continue;
-    if (!fileIdSchema.safeParse(source.id).success) throw refuse(name, "has an id that is none of a file.");
+    if (!fileIdSchema.safeParse(source.id).success) throw refuse(name, "has an id that is not a file id.");
     digests.add(digestOf(source.id));
   }
   return digests.size === 0 ? new Map() : useFiles(db, [...digests], owner);
@@ -181,7 +181,7 @@ async function findUploads(db: Db, files: [string, GivenFiles[string]][], owner:
 
 async function openContent(contents: ContentStore, id: string, owner?: string): Promise<OpenContent> {
   const content = await contents.open(digestOf(id), owner);
-  if (content === null) throw new Error("the content of a process's file is not there");
+  if (content === null) throw new Error("the content of a process's file is missing");
   return content;
 }
 

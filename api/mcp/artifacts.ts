@@ -25,7 +25,7 @@ const URI = /^cyrnel:\/\/processes\/([1-9][0-9]{0,14})\/artifacts\/(.+)$/s;
 export const ARTIFACTS_TEMPLATE: ResourceTemplate = {
   uriTemplate: "cyrnel://processes/{processId}/artifacts/{+name}",
   name: "artifacts",
-  title: "Files that a run left",
+  title: "Artifacts of a run",
   description: `Up to ${MAX_READ_BYTES} bytes; larger ones over HTTP: GET /processes/{processId}/artifacts/{+name}. Percent-encode the parts of the name.`,
 };
 
@@ -103,7 +103,7 @@ function linkTo(id: number, { name, size, contentType }: ProcessArtifact): Resou
 
 /** MCP cannot read a resource in parts. */
 function sayWhereElse(id: number, name: string): string {
-  return `Over MCP at most ${MAX_READ_BYTES} bytes are read. Download it from this server over HTTP, with a key that has processes:read, whole or in parts (Range): GET ${pathOf(id, name)}`;
+  return `MCP returns at most ${MAX_READ_BYTES} bytes. Download it from this server over HTTP, with a key that has processes:read, whole or in parts (Range): GET ${pathOf(id, name)}`;
 }
 
 function uriOf(id: number, name: string): string {

@@ -75,7 +75,7 @@ export interface ApprovalsPort {
   /**
    * Decides for a caller with the scope. Throws not_found, already_decided, approval_expired, self_approval, and
    * invalid_request for data
-   * that does not fit the schema.
+   * that does not match the schema.
    */
   decide(id: string, decision: Decision, context: RequestContext): Promise<ApprovalRecord>;
 }

@@ -47,7 +47,7 @@ export function registerMcpRoutes(app: App, ports: McpPorts, limits: SessionLimi
     const count = countRequests(body);
     if (held.waiting + count > limits.maxRequestsPerSession) {
       reply.header("retry-after", RETRY_SECONDS);
-      const message = `A session may have ${limits.maxRequestsPerSession} requests under way. Wait for some to end.`;
+      const message = `A session may have ${limits.maxRequestsPerSession} requests in progress. Wait for some to end.`;
       return refuse(reply, 429, SERVER_ERROR, message);
     }
     trackUse(held, count, reply);
@@ -82,7 +82,7 @@ export function registerMcpRoutes(app: App, ports: McpPorts, limits: SessionLimi
       reply,
       405,
       SERVER_ERROR,
-      "There is no stream to open here: answers come with their requests.",
+      "This endpoint offers no stream: answers come with their requests.",
     );
   });
 

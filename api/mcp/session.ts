@@ -101,7 +101,7 @@ function registerResources(server: Server, ports: McpPorts): void {
         uri: DOCS_URI,
         name: "environment-docs",
         title: "Writing scripts",
-        description: "What a script can use and how it answers, for the active environment.",
+        description: "What a script can use and how it returns results, for the active environment.",
         mimeType: "text/markdown",
       },
     ],

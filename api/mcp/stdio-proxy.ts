@@ -93,7 +93,7 @@ export async function runStdioProxy(options: StdioProxyOptions): Promise<number>
       yield* body;
     } finally {
       setTimeout(() => {
-        for (const id of ids) refuse(id, "The connection to the server broke before the answer was there.");
+        for (const id of ids) refuse(id, "The connection to the server broke before the answer arrived.");
       }, READING_MS).unref();
     }
   }
@@ -154,7 +154,7 @@ export async function runStdioProxy(options: StdioProxyOptions): Promise<number>
   }
 
   local.onmessage = (message) => void forward(message);
-  local.onerror = (error) => report(`the client sent what is no message: ${error.message.slice(0, 200)}`);
+  local.onerror = (error) => report(`the client sent an invalid message: ${error.message.slice(0, 200)}`);
   local.onclose = () => end.resolve(1);
   input.once("end", () => end.resolve(0));
   output.once("error", () => end.resolve(0));

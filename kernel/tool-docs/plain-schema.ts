@@ -17,7 +17,7 @@ export const PLAIN_SCHEMA_LIMITS = {
   maxValueChars: 400,
 } as const;
 
-const TOO_DEEP = "Any value (the schema goes on deeper than is shown here).";
+const TOO_DEEP = "Any value (the schema is nested more deeply than shown here).";
 
 const TYPES = ["object", "array", "string", "number", "integer", "boolean", "null"] as const;
 type TypeName = (typeof TYPES)[number];
@@ -81,7 +81,7 @@ export function makePlainSchema(source: unknown, usedNames: Set<string>): PlainS
 export function makePlainFailures(outputSchema: unknown, usedNames: Set<string>): PlainSchema | null {
   const failures = isRecord(outputSchema) ? own(outputSchema, FAILURES) : undefined;
   if (!isRecord(outputSchema) || !isRecord(failures)) return null;
-  const description = "What the error of a failed call has, where the service answered.";
+  const description = "Members of a failed call's error if the service answered.";
   return makePlainSchema({ description, ...failures, $defs: own(outputSchema, "$defs") }, usedNames);
 }
 

@@ -308,7 +308,7 @@ describe("tools", () => {
       [
         "invalid_parameters",
         400,
-        expect.stringContaining("The parameters of mail.send do not fit: parameters.to "),
+        expect.stringContaining("The parameters of mail.send are invalid: parameters.to "),
         false,
       ],
       ["rate_limited", 429, "slow down", false],

@@ -99,7 +99,7 @@ describe("bodies", () => {
     expect(answer.error).not.toContain("secret");
   });
 
-  test("what does not fit the schema answers 400 invalid_request with every issue by path", async () => {
+  test("what does not match the schema answers 400 invalid_request with every issue by path", async () => {
     const answer = await post(JSON.stringify({ code: 5, options: { timeout: -1 }, extra: true }));
     expect(answer).toMatchObject({ status: 400, code: "invalid_request" });
     expect(answer.issues.map((issue: { path: string }) => issue.path)).toEqual(

@@ -165,7 +165,7 @@ describe("uploads", () => {
     expect(await send(two)).toMatchObject({
       status: 400,
       code: "invalid_request",
-      error: "The form holds more than one file. Send one at a time.",
+      error: "The form contains more than one file. Send one at a time.",
     });
     const fields = new FormData();
     for (let i = 0; i < 11; i++) fields.append(`field${i}`, "x");
@@ -235,7 +235,7 @@ describe("hostile names and types", () => {
   test("a type that is none is refused with what to send, of the request as of a form's part", async () => {
     const { status, body } = await upload("x", "", {}, "nonsense");
     const says = (what: string) =>
-      `The Content-Type of the ${what} is no media type. Leave it out, or send one such as text/csv.`;
+      `The Content-Type of the ${what} is not a media type. Leave it out, or send one such as text/csv.`;
     expect([status, body.code, body.error]).toEqual([415, "unsupported_media_type", says("request")]);
     const part =
       '--b\r\nContent-Disposition: form-data; name="file"; filename="x"\r\nContent-Type: a/b/c\r\n\r\nx\r\n--b--\r\n';

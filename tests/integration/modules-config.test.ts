@@ -86,7 +86,7 @@ test("keys with slashes, tildes and dots, and text with every character, survive
   expect((await readConfig()).config).toEqual({ any: { "a/b": { "c~d.e": [text] } } });
 });
 
-test("a result that does not fit the schema is refused with every reason, and nothing is stored", async () => {
+test("a result that does not match the schema is refused with every reason, and nothing is stored", async () => {
   const answer = await patch([
     { op: "add", path: "/memoryMb", value: 8 },
     { op: "add", path: "/level", value: "lax" },

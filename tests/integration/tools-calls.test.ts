@@ -146,7 +146,7 @@ describe("a direct call", () => {
     );
     expect(error).toContain("parameters.title must be string, found number");
     const missing = await expectRefused("shop.list", 400, "invalid_parameters");
-    expect(missing.error).toBe("The parameters of shop.list do not fit: parameters.title is missing.");
+    expect(missing.error).toBe("The parameters of shop.list are invalid: parameters.title is missing.");
   });
 
   test("an unknown tool or service is refused with what may have been meant", async () => {

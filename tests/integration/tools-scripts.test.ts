@@ -83,7 +83,7 @@ describe.each(["typescript-process", "typescript-ivm"])("%s", (id) => {
         "ToolError",
         "invalid_parameters",
         400,
-        "The parameters of shop.list do not fit: parameters.page must be integer, found string.",
+        "The parameters of shop.list are invalid: parameters.page must be integer, found string.",
       ],
       ["ToolError", "not_found", 404, "There is no tool shop.lisst. Did you mean shop.list?"],
       ["ToolError", "not_found", 404, "There is no service shpo. Did you mean shop?"],

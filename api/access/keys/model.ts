@@ -14,10 +14,10 @@ export const keySchema = z
     name: z.string(),
     prefix: z.string().describe("How the key begins, to tell keys apart."),
     scopes: z.array(scopeSchema),
-    roleId: z.string().nullable().describe("Which tools it may see and call; null: all of them."),
+    roleId: z.string().nullable().describe("Tools that it may see and call; null for all."),
     createdAt: z.iso.datetime(),
     expiresAt: z.iso.datetime().nullable(),
-    lastUsedAt: z.iso.datetime().nullable().describe("To the minute."),
+    lastUsedAt: z.iso.datetime().nullable().describe("Accurate to a minute."),
   })
   .meta({ id: "Key", description: "An API key, without the key itself." });
 export type KeyRecord = z.infer<typeof keySchema>;
@@ -37,18 +37,18 @@ export const createKeyBodySchema = z.strictObject({
   roleId: roleIdSchema
     .nullable()
     .default(null)
-    .describe("Which tools it and the scripts it submits may see and call. None: all of them."),
-  expiresAt: expirySchema.default(null).describe("When it stops working. None: never."),
+    .describe("Tools that it and the scripts it submits may see and call; all without one."),
+  expiresAt: expirySchema.default(null).describe("When it stops working; never without one."),
 });
 export type CreateKeyBody = z.output<typeof createKeyBodySchema>;
 
 export const createdKeySchema = keySchema
   .extend({
-    key: z.string().describe("The key. Shown this once; the server keeps only its hash."),
+    key: z.string().describe("The key. Shown only once; the server keeps its hash."),
   })
   .meta({ id: "CreatedKey", description: "An API key with the key itself." });
 
 export const keyListSchema = z.object({ keys: z.array(keySchema), nextCursor: z.string().nullable() });
 export const keyParamsSchema = z.object({
-  id: z.string().regex(KEY_ID_PATTERN, "expected the id of a key: GET /keys lists them"),
+  id: z.string().regex(KEY_ID_PATTERN, "expected a key id: GET /keys lists them"),
 });

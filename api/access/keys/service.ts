@@ -43,7 +43,7 @@ export function createKeys(options: ChangeOptions): Keys {
     },
     async remove(id) {
       const isRevoked = await change(options, ["keys"], (db) => revokeKey(db, id));
-      if (!isRevoked) throw new AppError("not_found", `There is no key ${id}, or it is revoked already.`);
+      if (!isRevoked) throw new AppError("not_found", `There is no key ${id}, or it is already revoked.`);
     },
   };
 }

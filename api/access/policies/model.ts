@@ -12,7 +12,7 @@ export const MAX_POLICIES = 10_000;
 export const MAX_PREVIEW_TOOLS = 500;
 
 const POLICY_ID_PATTERN = /^pol_[0-9a-f]{20}$/;
-const policyId = z.string().regex(POLICY_ID_PATTERN, "expected the id of a policy: GET /policies lists them");
+const policyId = z.string().regex(POLICY_ID_PATTERN, "expected a policy id: GET /policies lists them");
 const decision = z.enum(DECISIONS);
 
 export const policySchema = z
@@ -20,25 +20,23 @@ export const policySchema = z
     id: z.string(),
     servicePattern: z.string(),
     toolPattern: z.string(),
-    roleId: z.string().nullable().describe("Only for calls under this role; null: for all, or see `noRole`."),
-    noRole: z.boolean().describe("Only for calls under no role."),
-    processId: z.number().int().nullable().describe("Only for calls of this process; null: for all."),
+    roleId: z
+      .string()
+      .nullable()
+      .describe("Applies to calls under this role only; null for all, but see `noRole`."),
+    noRole: z.boolean().describe("Applies only to calls without a role."),
+    processId: z.number().int().nullable().describe("Applies to calls of this process only; null for all."),
     decision,
-    expiresAt: z.iso.datetime().nullable().describe("The rule is over then; null: it stays."),
+    expiresAt: z.iso.datetime().nullable().describe("When the rule expires; null for never."),
     remembered: z
       .object({
         approvalId: z.string(),
-        replaces: z
-          .string()
-          .nullable()
-          .describe("The rule whose `ask` it replaces, and nothing else; null: that of the default."),
-        keyIds: z
-          .array(z.string())
-          .describe("It counts as long as none of these keys is revoked or expired."),
+        replaces: z.string().nullable().describe("The rule whose `ask` it replaces; null for the default's."),
+        keyIds: z.array(z.string()).describe("It applies while none of these keys is revoked or expired."),
       })
       .meta({ id: "RememberedApproval", description: "The approval that made a rule." })
       .nullable()
-      .describe("Where an approval was remembered; null: a rule of an administrator."),
+      .describe("The remembered approval that made the rule; null for an administrator's rule."),
     createdAt: z.iso.datetime(),
   })
   .meta({
@@ -49,10 +47,10 @@ export type PolicyRecord = z.infer<typeof policySchema>;
 
 export const changedPolicySchema = policySchema
   .extend({
-    affected: z.number().int().describe("Installed tools that its patterns match now."),
+    affected: z.number().int().describe("Installed tools that its patterns currently match."),
     hints: z
       .array(z.string())
-      .describe("What may be wrong: no tool matches, or an earlier rule is always first."),
+      .describe("Possible mistakes: no tool matches, or earlier rules always decide first."),
   })
   .meta({ id: "ChangedPolicy", description: "A rule after a change of it." });
 export type ChangedPolicy = z.infer<typeof changedPolicySchema>;
@@ -61,7 +59,7 @@ export const createPolicyBodySchema = z.strictObject({
   servicePattern: servicePatternSchema,
   toolPattern: toolPatternSchema,
   roleId: roleIdSchema.nullable().default(null),
-  noRole: z.boolean().default(false).describe("Only for calls under no role; then without `roleId`."),
+  noRole: z.boolean().default(false).describe("Applies only to calls without a role; excludes `roleId`."),
   decision,
   expiresAt: expirySchema.default(null),
 });
@@ -86,13 +84,13 @@ export const orderBodySchema = z.strictObject({
     .array(policyId)
     .max(MAX_POLICIES)
     .refine((ids) => new Set(ids).size === ids.length, { error: "an id is named twice" })
-    .describe("The id of every rule, in the order in which they shall be asked."),
+    .describe("The id of every rule, in the order of evaluation."),
 });
 export const orderAnswerSchema = z.object({ orderedIds: z.array(z.string()) });
 
 export const policyListSchema = z.object({
   policies: z.array(policySchema),
-  defaultPolicy: z.enum(DEFAULT_POLICIES).describe("What decides where no rule matches."),
+  defaultPolicy: z.enum(DEFAULT_POLICIES).describe("Decision when no rule matches."),
   nextCursor: z.string().nullable(),
 });
 export const policyParamsSchema = z.object({ id: policyId });
@@ -100,7 +98,9 @@ export const policyParamsSchema = z.object({ id: policyId });
 export const previewQuerySchema = z.strictObject({
   servicePattern: servicePatternSchema,
   toolPattern: toolPatternSchema,
-  roleId: roleIdSchema.optional().describe("As for a caller with this role. Absent: for one without a role."),
+  roleId: roleIdSchema
+    .optional()
+    .describe("Previews a caller with this role; without it, a caller without a role."),
 });
 export type PreviewQuery = z.output<typeof previewQuerySchema>;
 
@@ -110,11 +110,11 @@ export const previewSchema = z.object({
       serviceId: z.string(),
       id: z.string(),
       destructive: z.boolean(),
-      decision: decision.describe("What happens to a call now."),
-      policyId: z.string().nullable().describe("The rule that decides; null: the default."),
+      decision: decision.describe("Current decision about a call."),
+      policyId: z.string().nullable().describe("The rule that decides; null for the default."),
     }),
   ),
-  affected: z.number().int().describe("How many tools match; `tools` holds the first of them."),
+  affected: z.number().int().describe("Number of matching tools; `tools` has the first ones."),
   hints: z.array(z.string()),
 });
 export type Preview = z.infer<typeof previewSchema>;

@@ -56,7 +56,7 @@ export function registerPolicyRoutes(app: App, policies: Policies, gate: Pick<Ca
         operationId: "previewPolicy",
         summary: "Preview which tools a rule would match",
         description:
-          "Returns the installed tools that the patterns match, and what decides a call of each one now.",
+          "Returns the installed tools that the patterns match, and the current decision about each.",
         querystring: previewQuerySchema,
         response: { 200: previewSchema, ...errorResponses("invalid_request") },
       },
@@ -79,7 +79,7 @@ export function registerPolicyRoutes(app: App, policies: Policies, gate: Pick<Ca
         tags,
         operationId: "orderPolicies",
         summary: "Reorder all rules",
-        description: "The request has to name every rule exactly once.",
+        description: "The request must name every rule exactly once.",
         body: orderBodySchema,
         response: { 200: orderAnswerSchema, ...errorResponses(...BODY_ERRORS, "policy_order_mismatch") },
       },

@@ -146,7 +146,7 @@ export function createPolicies(options: PoliciesOptions): Policies {
       if (await change(options, alone, (db) => orderPolicies(db, ids))) return;
       throw new AppError(
         "policy_order_mismatch",
-        "orderedIds must name every policy there is exactly once. Read GET /policies again to its end, and repeat the change.",
+        "orderedIds must name every policy exactly once. Read all pages of GET /policies again and repeat the change.",
       );
     },
     async remove(id) {
@@ -198,7 +198,7 @@ function refuseOtherThanExpiry(change: object): void {
   if (field === undefined) return;
   throw refuseBody(
     field,
-    "of a remembered approval only expiresAt can be changed; delete it, or make a rule of your own",
+    "only expiresAt of a remembered approval can be changed; delete it, or create your own rule",
   );
 }
 
@@ -230,7 +230,7 @@ function describeReach(
   directory: PolicyDirectory,
 ): string[] {
   const path = `${rule.servicePattern}.${rule.toolPattern}`;
-  if (matched.length === 0) return [`${path} matches no tool that is installed now.`];
+  if (matched.length === 0) return [`${path} matches no installed tool.`];
   if (rule.id === null) return [];
   const roleId = rule.roleId ?? undefined;
   const decides = matched.some((tool) => directory.decide({ ...tool, roleId }).policyId === rule.id);

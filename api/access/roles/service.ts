@@ -88,15 +88,15 @@ function refuseUnknown(id: string): AppError {
 function refuseTaken(name: string, id?: string): AppError {
   const sentence =
     id === undefined
-      ? `Another role is called "${name}". Choose another name.`
-      : `Another role has the id ${id} or is called "${name}". Choose others.`;
+      ? `Another role has the name "${name}". Choose another name.`
+      : `Another role has the id ${id} or the name "${name}". Choose others.`;
   return new AppError("name_taken", sentence);
 }
 
 function refuseInUse(id: string): AppError {
   return new AppError(
     "role_in_use",
-    `A key or a policy names the role ${id}. Revoke those keys and delete those policies first.`,
+    `A key or a policy uses the role ${id}. Revoke those keys and delete those policies first.`,
   );
 }
 
@@ -134,5 +134,5 @@ function hintPattern(pattern: string, below: boolean, tools: readonly ToolPath[]
   const isMatched = tools.some(({ serviceId, toolId }) =>
     tests.some(({ service, tool }) => testSegment(service, serviceId) && testTool(tool, toolId)),
   );
-  return isMatched ? null : `${pattern} matches no tool that is installed now.`;
+  return isMatched ? null : `${pattern} matches no installed tool.`;
 }

@@ -32,7 +32,7 @@ export interface ModulesOptions extends ActivatorOptions {
 export interface ModuleLimits extends InstanceLimits {
   /** Of a custom module's code, until its last top-level await. */
   maxImportMs: number;
-  /** Replaced environments that still have runs. More are refused: each keeps its children and memory. */
+  /** Replaced environments with runs left. More are refused: each keeps its children and memory. */
   maxDraining: number;
   /** Changes that wait for the one before them. */
   maxWaitingChanges: number;

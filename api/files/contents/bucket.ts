@@ -67,7 +67,7 @@ export function createBucket(place: string, { pathStyle, attemptTimeoutMs, log }
   });
 
   function warnInLog(...said: unknown[]): void {
-    log.warn({ said: said.map(String).join(" ") }, "the client of the object store warns");
+    log.warn({ said: said.map(String).join(" ") }, "the object store's client library warned");
   }
 
   /**
@@ -167,7 +167,7 @@ export function createBucket(place: string, { pathStyle, attemptTimeoutMs, log }
       }
     },
     close() {
-      closing.abort(new Error("the store of files is closed"));
+      closing.abort(new Error("the file store is closed"));
       client.destroy();
     },
   };
@@ -190,7 +190,7 @@ function isRefusal(error: unknown): boolean {
 function unavailable(cause: unknown): AppError {
   return new AppError(
     "storage_unavailable",
-    "The store of files does not answer as it should at the moment. Try again shortly.",
+    "The file store is not working properly at the moment. Try again shortly.",
     { cause, retryAfterSeconds: RETRY_AFTER_SECONDS },
   );
 }

@@ -70,8 +70,8 @@ function createCheck(digest: Digest, size: number) {
       if (takenBytes < size || hash.digest("hex") === digest) return;
       throw new AppError(
         "storage_unavailable",
-        "The store of files gave other bytes than were stored. They were thrown away.",
-        { cause: new Error(`the bytes of the content ${digest} are not those that were stored`) },
+        "The file store returned different bytes than were stored, so they were discarded.",
+        { cause: new Error(`the bytes of the content ${digest} differ from those stored`) },
       );
     },
   };

@@ -72,7 +72,9 @@ export function createContents({ db, bucket, log }: ContentsOptions): ContentSto
     const known = places.get(place);
     if (known !== undefined) return known;
     if (bucket === null) {
-      throw new Error(`A content lies in ${place}, and CYRNEL_OBJECT_STORE is not set: set it to read it.`);
+      throw new Error(
+        `This content is stored in ${place}, but CYRNEL_OBJECT_STORE is not set. Set it to read the content.`,
+      );
     }
     const opened = bucket.open(place);
     places.set(place, opened);
@@ -89,7 +91,7 @@ export function createContents({ db, bucket, log }: ContentsOptions): ContentSto
       await placeOf(target).remove([doomed]);
       await deleteBlobs(db, [id]);
     } catch (error) {
-      log.warn({ err: error }, "an upload that was broken off is left to the next sweep");
+      log.warn({ err: error }, "a broken upload is left to the next sweep");
     }
   }
 
@@ -105,7 +107,7 @@ export function createContents({ db, bucket, log }: ContentsOptions): ContentSto
     try {
       await ofKey(placeOf(target), key).write(id, chunks, (upload) => noteUpload(db, id, upload));
       const blob = await insertContent(db, { ...measured(), blob: id });
-      if (blob === null) throw new Error("an upload took too long and was given up meanwhile");
+      if (blob === null) throw new Error("an upload took too long and was abandoned");
       isContent = blob === id;
     } catch (error) {
       // A removal would fail too, and the caller waits: the next sweep cleans up.

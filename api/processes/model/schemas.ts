@@ -253,7 +253,7 @@ export const createdSchema = z
 
 export const processListSchema = z.object({
   processes: z.array(processSummarySchema),
-  nextCursor: z.string().nullable().describe("Give it as `cursor` for the next page; null on the last."),
+  nextCursor: z.string().nullable().describe("Pass it as `cursor` for the next page; null on the last."),
 });
 
 export const CALL_STATUSES = ["ok", "error", "denied", "canceled", "unknown"] as const;

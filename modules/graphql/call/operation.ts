@@ -68,7 +68,7 @@ const KNOWN_DIRECTIVES = new Set(["include", "skip"]);
 
 /**
  * The operation with the caller's selection instead of its own, as text. `documentText` is the tool's.
- * @throws GraphqlFailure that says what about the selection does not fit the schema.
+ * @throws GraphqlFailure that says what about the selection does not match the schema.
  */
 function applySelect(schema: GraphQLSchema, documentText: string, select: unknown): string {
   if (typeof select !== "string" || select.trim() === "") throw refuse("it is no text");
