@@ -1,5 +1,5 @@
 /** Writes a schema's texts so that they are safe inside a block comment. */
-import { own } from "./pointer.ts";
+import { own } from "../foreign-json.ts";
 
 const COMMENT_LIMITS = { maxDescriptionChars: 800, maxValueChars: 400, maxDefaultKeys: 20 } as const;
 

@@ -3,7 +3,7 @@
  * const
  * and enum, then the smallest value of its type. Bounded; follows references inside the document only.
  */
-import { isRecord, own, resolvePointer } from "./pointer.ts";
+import { isRecord, own, resolveReference } from "../foreign-json.ts";
 
 const EXAMPLE_LIMITS = {
   maxNodes: 200,
@@ -31,7 +31,7 @@ function buildValue(walk: Walk, source: unknown, depth: number, name: string): u
     return null;
   const reference = own(source, "$ref");
   if (typeof reference === "string") {
-    const target = resolvePointer(walk.root, reference);
+    const target = resolveReference(walk.root, reference);
     return target === source ? null : buildValue(walk, target, depth + 1, name);
   }
   const given = readGivenValue(source);

@@ -4,7 +4,7 @@
  */
 import type { InvokeInput, JSONSchema } from "#sdk";
 import { isRawInteger } from "../../sdk/exact-json.ts";
-import { isRecord, own, resolvePointer } from "./pointer.ts";
+import { isRecord, own, resolveReference } from "../foreign-json.ts";
 
 /** Schemas consulted for one value: references and alternatives multiply. */
 const MAX_SCHEMAS = 100;
@@ -74,7 +74,7 @@ function expand(schemas: readonly unknown[], root: JSONSchema): Record<string, u
     if (all.size > MAX_SCHEMAS) break;
     if (!isRecord(schema)) continue;
     const reference = own(schema, "$ref");
-    if (typeof reference === "string") all.add(resolvePointer(root, reference));
+    if (typeof reference === "string") all.add(resolveReference(root, reference));
     for (const keyword of ["anyOf", "oneOf", "allOf"]) {
       const parts = own(schema, keyword);
       if (Array.isArray(parts)) for (const part of parts.slice(0, MAX_SCHEMAS)) all.add(part);

@@ -1,6 +1,6 @@
 /** Writes a tool's type on one line, for lists: required parameters first, then roughly its result. */
 import { IDENTIFIER_PATTERN } from "#sdk";
-import { isRecord, own, resolvePointer } from "./pointer.ts";
+import { isRecord, own, resolveReference } from "../foreign-json.ts";
 
 const MAX_PARAMETER_CHARACTERS = 240;
 const MAX_RESULT_CHARACTERS = 160;
@@ -29,7 +29,7 @@ function print(schema: unknown, place: Place): string {
   if (!isRecord(schema) || place.depth > MAX_DEPTH || place.budget <= 0) return "unknown";
   const deeper = { ...place, depth: place.depth + 1 };
   const reference = own(schema, "$ref");
-  if (typeof reference === "string") return print(resolvePointer(place.root, reference), deeper);
+  if (typeof reference === "string") return print(resolveReference(place.root, reference), deeper);
   const values = own(schema, "enum");
   if (Array.isArray(values)) return join(values.slice(0, MAX_UNION + 1).map(printValue), place.budget);
   if (own(schema, "const") !== undefined) return printValue(own(schema, "const"));

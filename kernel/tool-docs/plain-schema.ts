@@ -4,8 +4,8 @@
  * comment-safe texts. Anything else becomes `{}`. The type printer sees only such copies.
  */
 import { FAILURES } from "#sdk";
+import { isRecord, own, resolveReference } from "../foreign-json.ts";
 import { commentText, describeSchema, joinTexts } from "./doc-comment.ts";
-import { isRecord, own, resolvePointer } from "./pointer.ts";
 
 export const PLAIN_SCHEMA_LIMITS = {
   maxNodes: 600,
@@ -121,7 +121,7 @@ function referTo(copy: Copy, source: object, nameHint: string): PlainSchema {
 
 function copyReference(copy: Copy, source: Record<string, unknown>, depth: number): PlainSchema {
   const reference = own(source, "$ref") as string;
-  const target = resolvePointer(copy.root, reference);
+  const target = resolveReference(copy.root, reference);
   if (target === undefined) {
     return {
       type: "any",

@@ -6,7 +6,7 @@ import type { FastifyRequest } from "fastify";
 import { AppError } from "#api/errors.ts";
 import { measureDepth } from "#kernel/json-depth.ts";
 import { createSharedRoom, type SharedRoom } from "#runner/shared-room.ts";
-import { parseExactJson } from "#sdk";
+import { isJsonObject, parseExactJson } from "#sdk";
 import type { App } from "../app-type.ts";
 import { createLargeJson, MAX_BODY_DEPTH } from "./large.ts";
 
@@ -149,10 +149,6 @@ function busy(max: number): AppError {
   );
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 /** Of a text that was refused: where the mistake is. V8 quotes the text around it: that is left out, a script or a secret may be in it. */
 function describeProblem(text: string): string {
   try {
@@ -166,7 +162,7 @@ function describeProblem(text: string): string {
 
 /** Returns why the body has too many members to be validated in time, or null. */
 function findExcess(body: unknown): string | null {
-  if (!isObject(body)) return null;
+  if (!isJsonObject(body)) return null;
   // Only keys: pairing 80,000 of them with their values costs as much as parsing the body.
   const names = Object.keys(body);
   if (names.length > MAX_MEMBERS) return `The request body has more than ${MAX_MEMBERS} members of its own.`;
@@ -175,5 +171,5 @@ function findExcess(body: unknown): string | null {
 }
 
 function isCrowded(value: unknown): boolean {
-  return isObject(value) && Object.keys(value).length > MAX_INNER_MEMBERS;
+  return isJsonObject(value) && Object.keys(value).length > MAX_INNER_MEMBERS;
 }

@@ -2,7 +2,7 @@
  * A foreign input schema as the validator is given it: known keywords with values of their type, references inside the
  * document only, within bounds. What it says beyond that is not checked: the service checks its own parameters again.
  */
-import { resolveReference } from "#modules/shared/json-pointer.ts";
+import { isRecord, resolveReference } from "#kernel/foreign-json.ts";
 import type { JSONSchema } from "#sdk";
 
 /** A compilation takes up to half a millisecond for each part. Deeper parts of larger schemas are not checked. */
@@ -230,8 +230,4 @@ function uniqueValues(values: unknown[]): unknown[] {
 
 function holdsProto(value: unknown): boolean {
   return JSON.stringify(value)?.includes('"__proto__"') ?? true;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return value !== null && typeof value === "object" && !Array.isArray(value);
 }

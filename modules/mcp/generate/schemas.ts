@@ -2,7 +2,7 @@
 import { Ajv } from "ajv";
 import { Ajv2019 } from "ajv/dist/2019.js";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { resolveReference } from "#modules/shared/json-pointer.ts";
+import { resolveReference } from "#kernel/foreign-json.ts";
 import type { JSONSchema } from "#sdk";
 import { repairSchema } from "./repair.ts";
 

@@ -1,8 +1,9 @@
 /** The body of a request in its media type: bytes or text, and the Content-Type that goes with them. */
+
+import { type Fields, isRecord } from "#kernel/foreign-json.ts";
 import type { CallFiles } from "#sdk";
 import type { BodyPlan } from "../domain.ts";
 import { CallError } from "../failures.ts";
-import { type Fields, isRecord } from "../records.ts";
 import { readGivenFile, type WrittenBody } from "./files.ts";
 import { findField, hasStyle, writeMultipart } from "./multipart.ts";
 import { writePairs } from "./values.ts";

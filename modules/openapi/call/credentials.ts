@@ -1,7 +1,8 @@
 /** The secrets of one service, and how a requirement that they satisfy is put on a request. */
+
+import { isRecord, own, ownText } from "#kernel/foreign-json.ts";
 import type { SchemePlan, SecurityPlan } from "../domain.ts";
 import { CallError } from "../failures.ts";
-import { isRecord, own, ownText } from "../records.ts";
 import { type PreparedRequest, setHeader } from "./request.ts";
 import type { TokenSource } from "./tokens.ts";
 import { encodeText } from "./values.ts";

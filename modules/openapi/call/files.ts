@@ -1,7 +1,8 @@
 /** Files that a script sends: bytes in base64, or a file of its workspace by name, which is read while it is sent. */
+
+import { ownText } from "#kernel/foreign-json.ts";
 import type { CallFiles, FileContent } from "#sdk";
 import { CallError } from "../failures.ts";
-import { ownText } from "../records.ts";
 
 /** Bytes that are read each time they are sent: for a retry or a redirect, once more. */
 export type StreamedBody = Pick<FileContent, "size" | "stream">;

@@ -3,9 +3,9 @@
  * read only while they are sent.
  */
 import { randomUUID } from "node:crypto";
+import { type Fields, ownText } from "#kernel/foreign-json.ts";
 import type { CallFiles } from "#sdk";
 import type { BodyPlan, FieldPlan } from "../domain.ts";
-import { type Fields, ownText } from "../records.ts";
 import { type GivenFile, readGivenFile, type StreamedBody, safeType, type WrittenBody } from "./files.ts";
 import { writePairs, writePlain } from "./values.ts";
 

@@ -2,11 +2,12 @@
  * One request from a tool's plan and a script's parameters: address, headers, cookies, body. Only what the plan names is
  * sent. Nothing a script gives can change the server, leave its path segment, or add a header line.
  */
+
+import { own, ownRecord } from "#kernel/foreign-json.ts";
 import type { InvokeInput } from "#sdk";
 import type { ToolDomain } from "../domain.ts";
 import { SLOTS } from "../domain.ts";
 import { CallError } from "../failures.ts";
-import { own, ownRecord } from "../records.ts";
 import { writeBody } from "./body.ts";
 import type { WrittenBody } from "./files.ts";
 import { writeHeader, writePairs, writeSegment } from "./values.ts";

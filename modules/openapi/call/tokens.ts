@@ -11,10 +11,10 @@ import {
   processClientCredentialsResponse,
   ResponseBodyError,
 } from "oauth4webapi";
+import { isRecord } from "#kernel/foreign-json.ts";
 import { causesOf, findRefusal, findSystemCode } from "#modules/shared/failures.ts";
 import { orAborted } from "#modules/shared/limits.ts";
 import { CallError } from "../failures.ts";
-import { isRecord } from "../records.ts";
 import { readBody } from "./answer.ts";
 
 const LIMITS = {

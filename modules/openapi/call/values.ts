@@ -4,10 +4,10 @@
  */
 import { serializeArrayParam, serializeObjectParam, serializePrimitiveParam } from "openapi-fetch";
 import { stringify } from "qs";
+import { type Fields, isRecord } from "#kernel/foreign-json.ts";
 import { isRawInteger, withBigInts } from "#sdk";
 import type { FieldPlan, ParameterPlan } from "../domain.ts";
 import { CallError } from "../failures.ts";
-import { type Fields, isRecord } from "../records.ts";
 
 type Plain = string | number | boolean;
 type Encode = (text: string) => string;

@@ -1,8 +1,9 @@
 /** Media types of requests and responses: which one is used, and what a body in it looks like to a script. */
+
+import { defined, type Fields, isRecord, own, ownList, ownRecord, ownText } from "#kernel/foreign-json.ts";
 import type { JSONSchema } from "#sdk";
 import { type BodyKind, type BodyPlan, type FieldPlan, QUERY_STYLES } from "../domain.ts";
 import { essence, isJson, isText } from "../media-types.ts";
-import { defined, type Fields, isRecord, own, ownList, ownRecord, ownText } from "../records.ts";
 import { FILE_SCHEMAS, type SchemaUse } from "./schemas/convert-schema.ts";
 import type { References } from "./schemas/references.ts";
 import type { SchemaTable } from "./schemas/schema-table.ts";

@@ -2,9 +2,9 @@
  * A downloaded document and the files beside it that it refers to, as one document: they stand under `x-ext`, references point
  * there. Where the document came from is kept for its relative servers. Nothing is fetched here.
  */
-import { resolveReference } from "#modules/shared/json-pointer.ts";
+
+import { type Fields, isRecord, own, ownRecord, resolveReference } from "#kernel/foreign-json.ts";
 import { MAX_TRIED_FILES } from "../domain.ts";
-import { type Fields, isRecord, own, ownRecord } from "../records.ts";
 import { BASE_KEY, parseTree, UNREAD_KEY } from "./read-document.ts";
 import { isAbsolute, readServer } from "./servers.ts";
 

@@ -1,8 +1,9 @@
 /** A document to the definition of a service: the whole way in one place. Pure: the same text gives the same result. */
+
+import { defined, type Fields, isRecord, own, ownList, ownRecord, ownText } from "#kernel/foreign-json.ts";
 import type { JSONSchema, ServiceDefinition, ToolDefinition } from "#sdk";
 import type { SecurityPlan, ServerPlan, ServiceDomain, ToolDomain } from "../domain.ts";
 import { DocumentError } from "../failures.ts";
-import { defined, type Fields, isRecord, own, ownList, ownRecord, ownText } from "../records.ts";
 import { readRequestBody, type SchemaTables } from "./bodies.ts";
 import { filterOperations } from "./operation-filter.ts";
 import { createIds, isDestructive, listOperations, type Operation } from "./operations.ts";

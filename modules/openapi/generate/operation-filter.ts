@@ -2,9 +2,10 @@
  * Which operations of a document become tools: the setting `operationFilter` of a service. An entry is an operationId, a
  * method and a path (`GET /repos/*`, `* /repos/*`), or a tag (`tag:issues`); `*` is any characters, `!` before it excludes.
  */
+
+import { ownList, ownText } from "#kernel/foreign-json.ts";
 import { MAX_FILTER_ENTRIES, operationFilterSchema } from "../config.ts";
 import { DocumentError } from "../failures.ts";
-import { ownList, ownText } from "../records.ts";
 import type { Operation } from "./operations.ts";
 
 interface Entry {

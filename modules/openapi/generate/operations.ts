@@ -1,7 +1,7 @@
 /** The operations of a document in its order, with the ids their tools get. */
 
+import { type Fields, isRecord, own, ownRecord, ownText } from "#kernel/foreign-json.ts";
 import { DocumentError } from "../failures.ts";
-import { type Fields, isRecord, own, ownRecord, ownText } from "../records.ts";
 import type { References } from "./schemas/references.ts";
 
 const METHODS = ["get", "put", "post", "delete", "options", "head", "patch", "trace", "query"] as const;

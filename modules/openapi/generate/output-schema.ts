@@ -2,9 +2,10 @@
  * The output schema of a tool: one alternative of `{status, headers, body}` per declared response that is a success. Other answers
  * reject; what their error has is under `x-failures`.
  */
+
+import { type Fields, isRecord, own, ownRecord, ownText } from "#kernel/foreign-json.ts";
 import { FAILURES, type JSONSchema } from "#sdk";
 import { essence, isText } from "../media-types.ts";
-import { type Fields, isRecord, own, ownRecord, ownText } from "../records.ts";
 import { kindOf } from "./bodies.ts";
 import type { References } from "./schemas/references.ts";
 import type { SchemaTable } from "./schemas/schema-table.ts";

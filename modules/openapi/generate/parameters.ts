@@ -1,7 +1,8 @@
 /** The parameters of an operation: their plans for calls, and the slots of the input schema they go into. */
+
+import { defined, type Fields, isRecord, own, ownList, ownRecord, ownText } from "#kernel/foreign-json.ts";
 import type { JSONSchema } from "#sdk";
 import { PATH_STYLES, type ParameterPlace, type ParameterPlan, QUERY_STYLES, SLOTS } from "../domain.ts";
-import { defined, type Fields, isRecord, own, ownList, ownRecord, ownText } from "../records.ts";
 import { addNote } from "./schemas/keywords.ts";
 import type { References } from "./schemas/references.ts";
 import type { SchemaTable } from "./schemas/schema-table.ts";

@@ -4,8 +4,8 @@
  */
 import { upgrade } from "@scalar/openapi-upgrader";
 import { CORE_SCHEMA, load, mergeTag } from "js-yaml";
+import { type Fields, isRecord, own, ownRecord } from "#kernel/foreign-json.ts";
 import { DocumentError } from "../failures.ts";
-import { type Fields, isRecord, own, ownRecord } from "../records.ts";
 
 export const DOCUMENT_LIMITS = {
   maxDocumentBytes: 30 * 1024 * 1024,

@@ -2,9 +2,10 @@
  * Security schemes and requirements of a document: what the calls need to know, and the schema of the secrets a person
  * may set, one property per scheme.
  */
+
+import { type Fields, isRecord, own, ownRecord, ownText } from "#kernel/foreign-json.ts";
 import type { JSONSchema } from "#sdk";
 import type { SchemePlan, SecurityPlan } from "../domain.ts";
-import { type Fields, isRecord, own, ownRecord, ownText } from "../records.ts";
 import { addNote } from "./schemas/keywords.ts";
 import type { References } from "./schemas/references.ts";
 

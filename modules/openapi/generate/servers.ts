@@ -1,10 +1,10 @@
 /** Servers of a document, and the schema of a service's settings. */
 import { z } from "zod";
+import { type Fields, isRecord, own, ownList, ownRecord, ownText } from "#kernel/foreign-json.ts";
 import { toSettingsSchema } from "#modules/shared/settings.ts";
 import type { JSONSchema } from "#sdk";
 import { commonFields } from "../config.ts";
 import type { ServerPlan } from "../domain.ts";
-import { type Fields, isRecord, own, ownList, ownRecord, ownText } from "../records.ts";
 
 /** The first usable server of a `servers` list. `base`: the address of the document, where it is known. */
 export function readServer(servers: unknown, base?: string): ServerPlan | undefined {

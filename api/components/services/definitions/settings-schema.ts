@@ -4,7 +4,7 @@
  */
 import { compileSettings } from "#api/components/settings/schema.ts";
 import { AppError } from "#api/errors.ts";
-import { resolveReference } from "#modules/shared/json-pointer.ts";
+import { resolveReference } from "#kernel/foreign-json.ts";
 import type { JSONSchema } from "#sdk";
 
 const SETTINGS_SCHEMA_LIMITS = {

@@ -2,8 +2,9 @@
  * One schema of an OpenAPI 3.1 document to JSON Schema 2020-12, for requests or for responses: OpenAPI's own keywords are
  * carried out (readOnly, writeOnly, discriminator) or written into descriptions, references point into `$defs`.
  */
+
+import { type Fields, isRecord, own, ownList, ownRecord, ownText } from "#kernel/foreign-json.ts";
 import type { JSONSchema } from "#sdk";
-import { type Fields, isRecord, own, ownList, ownRecord, ownText } from "../../records.ts";
 import { addNote, copyKeywords, isPattern, isSchema, readNames, showValue } from "./keywords.ts";
 import type { References } from "./references.ts";
 

@@ -2,7 +2,7 @@
  * The keywords of JSON Schema 2020-12 that a converted schema may hold, each with the shape it must have: what a document
  * gets wrong is left out, so that every result compiles. Subschemas are converted by the caller.
  */
-import { type Fields, isRecord, own, ownText } from "../../records.ts";
+import { type Fields, isRecord, own, ownText } from "#kernel/foreign-json.ts";
 
 const TYPES = new Set(["object", "array", "string", "number", "integer", "boolean", "null"]);
 

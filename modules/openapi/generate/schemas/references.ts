@@ -1,7 +1,7 @@
 /** Follows the `$ref`s of one document, by a library. Only references into the document itself; nothing is fetched. */
 import { $RefParser } from "@apidevtools/json-schema-ref-parser";
+import { type Fields, isRecord, own, ownText } from "#kernel/foreign-json.ts";
 import { DocumentError } from "../../failures.ts";
-import { type Fields, isRecord, own, ownText } from "../../records.ts";
 import { UNREAD_KEY } from "../read-document.ts";
 
 /** Where the library believes the document to be. Never read. */

@@ -2,8 +2,9 @@
  * The schemas of one document for one use. A tool gets its own self-contained schema: what it refers to is under its
  * `$defs`, once, within a budget; a reference back to a schema that is being described is cut, with a note.
  */
+
+import { isRecord } from "#kernel/foreign-json.ts";
 import type { JSONSchema } from "#sdk";
-import { isRecord } from "../../records.ts";
 import { type Conversion, convertSchema, lastSegment, type SchemaUse } from "./convert-schema.ts";
 import type { References } from "./references.ts";
 
