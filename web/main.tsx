@@ -18,7 +18,7 @@ function App() {
     // Another key sees another server: nothing of the last one stays.
     <Router hook={useHashLocation} key={key.value ?? ""}>
       <button type="button" class="skip" onClick={() => document.getElementById("content")?.focus()}>
-        Skip to the content
+        Skip to content
       </button>
       <div class="shell">
         <Navigation />
@@ -58,6 +58,6 @@ function Content() {
 }
 
 const parent = document.getElementById("console");
-if (parent === null) throw new Error("The page has no element for the console.");
+if (parent === null) throw new Error("The page has no #app element for the console.");
 watchApprovals();
 render(<App />, parent);

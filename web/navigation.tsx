@@ -17,7 +17,7 @@ const ENTRIES = PAGES.flatMap(({ path, entry }) => {
 });
 const GROUPS = Object.entries(Object.groupBy(ENTRIES, ({ group }) => group));
 
-const THEMES = { system: "Theme of the system", light: "Light", dark: "Dark" } as const;
+const THEMES = { system: "Match system", light: "Light", dark: "Dark" } as const;
 type Theme = keyof typeof THEMES;
 const storedTheme = storedText(() => localStorage, "cyrnel.theme");
 const keptTheme = storedTheme.read() ?? "";
@@ -124,7 +124,7 @@ function Foot() {
       </a>
       {isAnonymous.value ? (
         <Button look="small" icon="key-round" onClick={askForKey}>
-          Sign in with a key
+          Sign in
         </Button>
       ) : (
         <Button look="small" icon="log-out" onClick={leave}>

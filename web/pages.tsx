@@ -9,7 +9,7 @@ import type { IconName } from "./parts/icons.tsx";
 import RunPage from "./runs/run-page.tsx";
 import { returns, waitForServer } from "./server/connection.ts";
 
-type Entry = readonly [group: "Work" | "Rules" | "Server", label: string, icon: IconName];
+type Entry = readonly [group: "Work" | "Access" | "Server", label: string, icon: IconName];
 
 export interface Page {
   path: string;
@@ -46,8 +46,8 @@ async function loadPatiently<T>(load: () => Promise<T>): Promise<T> {
 /** In the order of the navigation. The first path that fits an address is taken. */
 export const PAGES: readonly Page[] = [
   // The one that people see first comes with the frame.
-  { path: "/run", View: RunPage, entry: ["Work", "Run", "play"] },
-  entry("Work", "Processes", "activity", "/processes", () => import("./processes/processes-page.tsx")),
+  { path: "/run", View: RunPage, entry: ["Work", "Editor", "play"] },
+  entry("Work", "Runs", "activity", "/processes", () => import("./processes/processes-page.tsx")),
   page("/processes/compare/:one/:other", () => import("./processes/compare-page.tsx")),
   page("/processes/:id", () => import("./processes/process-page.tsx")),
   entry("Work", "Services", "shapes", "/services", () => import("./services/services-page.tsx")),
@@ -55,10 +55,10 @@ export const PAGES: readonly Page[] = [
   page("/services/:id/tools/:toolId", () => import("./services/tool-page.tsx")),
   page("/services/:id/:tab?", () => import("./services/service-page.tsx")),
   entry("Work", "Approvals", "inbox", "/approvals", () => import("./approvals/approvals-page.tsx")),
-  entry("Rules", "Policies", "list-ordered", "/policies", () => import("./governance/policies-page.tsx")),
-  entry("Rules", "Roles", "user-cog", "/roles", () => import("./governance/roles-page.tsx")),
-  entry("Rules", "Keys", "key-round", "/keys", () => import("./governance/keys-page.tsx")),
-  entry("Rules", "Audit", "shield-check", "/audit", () => import("./governance/audit-page.tsx")),
+  entry("Access", "Rules", "list-ordered", "/policies", () => import("./governance/policies-page.tsx")),
+  entry("Access", "Roles", "user-cog", "/roles", () => import("./governance/roles-page.tsx")),
+  entry("Access", "Keys", "key-round", "/keys", () => import("./governance/keys-page.tsx")),
+  entry("Access", "Audit", "shield-check", "/audit", () => import("./governance/audit-page.tsx")),
   entry("Server", "Logs", "scroll-text", "/logs", () => import("./operations/logs-page.tsx")),
   entry("Server", "Modules", "blocks", "/modules", () => import("./modules/modules-page.tsx")),
   page("/modules/:id", () => import("./modules/module-page.tsx")),

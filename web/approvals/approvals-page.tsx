@@ -26,7 +26,7 @@ export default function ApprovalsPage() {
     <>
       <PageHead
         title="Approvals"
-        about="Calls that a rule stops, and questions of scripts, until a person decides."
+        about="Calls and questions that wait for your decision. Their runs are paused."
       />
       <div class="filters">
         <SelectField
@@ -36,7 +36,7 @@ export default function ApprovalsPage() {
           onChange={(next) => setState(next as State)}
         />
         <CheckField
-          label="Sound when one comes in"
+          label="Notify with sound"
           checked={playsSound.value}
           onChange={(on) => {
             playsSound.value = on;
@@ -81,12 +81,13 @@ export default function ApprovalsPage() {
 }
 
 function Nothing({ state }: { state: State }) {
-  if (state !== "pending") return <Empty icon="inbox" title="None" text="No approval ended this way." />;
+  if (state !== "pending")
+    return <Empty icon="inbox" title="None" text="No approvals with this state yet." />;
   return (
     <Empty
       icon="inbox"
-      title="Nothing waits for you"
-      text="When a rule says ask, the call waits here with its parameters, and its run is paused meanwhile."
+      title="No approvals waiting"
+      text="When a rule asks, the call appears here with its parameters, and its run pauses until you decide."
     >
       <a class="button small" href="#/policies">
         Rules

@@ -111,12 +111,12 @@ export function DifferencesFromBefore({ approval }: { approval: Approval }) {
     <details open={changes.length > 0}>
       <summary class="small muted">
         {changes.length === 0
-          ? "The same parameters as in the call approved before"
-          : `Different from the call approved before (by ${earlier.decidedBy ?? "?"})`}
+          ? "Same parameters as the last approved call"
+          : `Changed since the last approved call (by ${earlier.decidedBy ?? "?"})`}
       </summary>
       <Changes lines={toLines(changes, writeWhole)} />
       {changes.length === MAX_CHANGES ? (
-        <p class="small muted">These are the first {MAX_CHANGES}; there may be more.</p>
+        <p class="small muted">Showing the first {MAX_CHANGES}; there may be more.</p>
       ) : null}
     </details>
   );
@@ -130,5 +130,5 @@ function contentsOf({ files }: Approval) {
 /** Whole or not at all: two values that begin alike would look the same. */
 function writeWhole(value: unknown): string {
   const text = JSON.stringify(value) ?? "undefined";
-  return text.length > MAX_VALUE_CHARACTERS ? `(${text.length} characters: see the parameters)` : text;
+  return text.length > MAX_VALUE_CHARACTERS ? `(${text.length} characters, see parameters)` : text;
 }

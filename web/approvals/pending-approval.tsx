@@ -16,7 +16,7 @@ const SchemaForm = lazy(() => import("../forms/schema-form.tsx"));
 
 const REMEMBER = [
   ["", "Only this call"],
-  ["process:", "This tool, for the rest of this process"],
+  ["process:", "This tool, for the rest of this run"],
   ["tool:15", "This tool, for 15 minutes"],
   ["tool:60", "This tool, for an hour"],
   ["tool:480", "This tool, for 8 hours"],
@@ -49,7 +49,7 @@ function ApprovalCard({ approval, linked, onDecided }: ApprovalCardProps) {
   const [showsAll, setAll] = useState(false);
   const call = describeCall(approval);
   const isWhole = showsAll || sizeOf(approval.parameters) <= MAX_AT_ONCE;
-  const path = isAsk ? "A question of the script" : `${approval.serviceId}.${approval.toolId}`;
+  const path = isAsk ? "Question from the script" : `${approval.serviceId}.${approval.toolId}`;
   return (
     <article class="card" aria-label={`Approval: ${path}`}>
       <div class="card-head">
@@ -65,7 +65,7 @@ function ApprovalCard({ approval, linked, onDecided }: ApprovalCardProps) {
         <span class="muted small">
           {linked ? (
             <>
-              <a href={`#/processes/${approval.processId}`}>Process {approval.processId}</a> ·{" "}
+              <a href={`#/processes/${approval.processId}`}>Run {approval.processId}</a> ·{" "}
             </>
           ) : null}
           asked <Ago at={approval.createdAt} />
@@ -96,7 +96,7 @@ function ApprovalCard({ approval, linked, onDecided }: ApprovalCardProps) {
         ) : isWhole ? (
           <Decision approval={approval} onDecided={onDecided} />
         ) : (
-          <p class="muted">It can be decided once all of it is shown.</p>
+          <p class="muted">Show everything to decide.</p>
         )}
       </div>
     </article>
@@ -142,7 +142,7 @@ function Files({ files }: Pick<Approval, "files">) {
   if (files.length === 0) return null;
   return (
     <>
-      <h3>Files it sends</h3>
+      <h3>Files sent</h3>
       <ul class="stack tight">
         {files.map(({ name, size, sha256 }) => (
           <li key={name} class="wrap">
@@ -205,12 +205,12 @@ function Decision({ approval, onDecided }: { approval: Approval; onDecided: () =
           <TextField
             label="Your answer"
             {...field("words")}
-            placeholder="Words or JSON"
-            hint="Empty: yes (true)"
+            placeholder="Text or JSON"
+            hint="Leave empty to answer true"
           />
         ) : null}
         {isAsk ? null : <SelectField label="Approve" options={REMEMBER} {...field("remember")} />}
-        <TextField label="Reason, if you deny" {...field("reason")} placeholder="The script is told" />
+        <TextField label="Reason for denying" {...field("reason")} placeholder="Shown to the script" />
       </div>
       <Failure error={action.error} />
       <div class="row apart">

@@ -21,7 +21,7 @@ export function Artifacts({ process: { id, artifacts } }: { process: Pick<Proces
   const rest = files.length - MAX_SHOWN;
   return (
     <FileList
-      title="Files it left"
+      title="Artifacts"
       of={{ id, folder: "artifacts" }}
       files={files}
       side={
@@ -33,12 +33,12 @@ export function Artifacts({ process: { id, artifacts } }: { process: Pick<Proces
             saving.run(() => saveAs(`/processes/${id}/artifacts.tar`, `process-${id}-artifacts.tar`))
           }
         >
-          All as tar
+          Download all
         </Button>
       }
       foot={
         <>
-          {rest > 0 ? <p class="card-body muted">… and {rest} more: all of them are in the tar.</p> : null}
+          {rest > 0 ? <p class="card-body muted">… and {rest} more. Download all to get them.</p> : null}
           <Failure error={saving.error} />
         </>
       }
@@ -50,7 +50,7 @@ export function GivenFiles({ process: { id, files } }: { process: Pick<Process, 
   const rest = files.length - MAX_SHOWN;
   return (
     <FileList
-      title="Files it was given"
+      title="Input files"
       of={{ id, folder: "files" }}
       files={files.map(({ id: digest, ...file }) => ({ ...file, digest }))}
       foot={rest > 0 ? <p class="card-body muted">… and {rest} more.</p> : null}

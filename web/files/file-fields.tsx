@@ -63,7 +63,7 @@ export function DropArea({ class: name, label, onDrop, children }: DropAreaProps
     setOver(false);
     const items = [...(event.dataTransfer?.items ?? [])].filter(({ kind }) => kind === "file");
     const folders = items.filter((item) => item.webkitGetAsEntry()?.isDirectory);
-    if (folders.length > 0) tell("Folders are left out: drop the files in them.");
+    if (folders.length > 0) tell("Folders are skipped; drop files instead.");
     const files = items.filter((item) => !folders.includes(item)).map((item) => item.getAsFile());
     addFiles(files.filter((file) => file !== null));
     onDrop();
@@ -89,8 +89,8 @@ export function FileFields() {
   return (
     <div class="card-foot stack">
       <p class="muted small">
-        {files.length === 0 ? "None yet: drop files on the editor, or choose them. " : ""}The script reads
-        them with <code>cyrnel.files</code>, by the names given here.
+        {files.length === 0 ? "No files yet. Drop files on the editor, or choose them. " : ""}The script reads
+        them with <code>cyrnel.files</code>, under these names.
       </p>
       {files.length === 0 ? null : (
         <ul class="stack tight">
@@ -128,10 +128,7 @@ function Stored() {
   const { storedBytes, maxStoredBytes } = data;
   const most = maxStoredBytes === null ? "" : ` of ${formatBytes(maxStoredBytes)}`;
   return (
-    <p
-      class="muted small"
-      title="Uploads, and the files of your processes: those they were given and those they left."
-    >
+    <p class="muted small" title="Your uploads, and the input files and artifacts of your runs.">
       {formatBytes(storedBytes)}
       {most} stored
     </p>

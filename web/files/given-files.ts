@@ -93,7 +93,11 @@ export function replaceFiles(files: Process["files"]): void {
     const file = add(name, size, id);
     fetchPath(`/files/${id}`, { signal: file.stop.signal }).catch((error: unknown) => {
       const isGone = error instanceof CyrnelError && error.status === 404;
-      if (isGone) change(file.key, { id: null, error: new Error("Not among your uploads: pick it again.") });
+      if (isGone)
+        change(file.key, {
+          id: null,
+          error: new Error("This upload no longer exists. Choose the file again."),
+        });
     });
   }
 }
@@ -103,7 +107,7 @@ export function problemOf({ key: fileKey, name }: GivenFile): string | null {
   const wrong = checkFileName(name);
   if (wrong !== null) return `The file name ${wrong}.`;
   const isTaken = givenFiles.value.some((other) => other.key !== fileKey && other.name === name);
-  return isTaken ? "Another file has this name." : null;
+  return isTaken ? "Another file already has this name." : null;
 }
 
 /** As `POST /processes` takes them. Throws where one cannot be given yet. */
@@ -112,8 +116,8 @@ export function readFiles(): { files?: Record<string, { id: string }> } {
     const { name, id, error } = file;
     const problem = problemOf(file);
     if (problem !== null) throw new Error(problem);
-    if (error !== null) throw new Error(`${name} could not be uploaded. Remove it, or pick it again.`);
-    if (id === null) throw new Error(`${name} is still being uploaded. Try again when it is there.`);
+    if (error !== null) throw new Error(`${name} could not be uploaded. Remove it, or choose it again.`);
+    if (id === null) throw new Error(`${name} is still uploading. Try again in a moment.`);
     return [name, { id }];
   });
   return files.length === 0 ? {} : { files: Object.fromEntries(files) };
@@ -137,7 +141,7 @@ function send(
     request.upload.onprogress = ({ loaded }) => onSent(loaded);
     request.onerror = () => {
       void waitForServer();
-      reject(new Error("The upload broke off. Remove it, and choose it again."));
+      reject(new Error("The upload was interrupted. Remove the file and choose it again."));
     };
     request.onabort = () => reject(stop.reason);
     request.onload = () => {

@@ -68,7 +68,8 @@ export function Preview({ file, path }: { file: ShownFile; path: string }) {
               <Shown kind={kind} text={decode(data)} name={name} separator={SEPARATORS[contentType] ?? ","} />
               {isWhole ? null : (
                 <p class="muted small">
-                  Its first {formatBytes(MAX_TEXT_BYTES)} of {formatBytes(size)}. Download it to see all.
+                  Showing the first {formatBytes(MAX_TEXT_BYTES)} of {formatBytes(size)}. Download the file to
+                  see all of it.
                 </p>
               )}
             </>
@@ -99,7 +100,7 @@ interface ShownProps {
 
 function Shown({ kind, text, name, separator }: ShownProps) {
   const json = useMemo(() => (kind === "json" ? parseJson(text) : null), [kind, text]);
-  if (text === "") return <p class="muted small">It is empty.</p>;
+  if (text === "") return <p class="muted small">This file is empty.</p>;
   if (json !== null) return <JsonTree value={json.value} />;
   return (
     <Tail label={`Preview of ${visibleLine(name)}`} class="preview mono" isLive={false}>
@@ -148,7 +149,7 @@ function Sheet({ text, separator }: { text: string; separator: string }) {
       </table>
       {isCut ? (
         <p class="muted small">
-          The first {body.length} rows and at most {MAX_COLUMNS} columns. Download it to see all.
+          The first {body.length} rows and at most {MAX_COLUMNS} columns. Download the file to see all of it.
         </p>
       ) : null}
     </>
@@ -188,7 +189,7 @@ function Picture({ bytes, name }: { bytes: Uint8Array<ArrayBuffer>; name: string
     setUrl(made);
     return () => URL.revokeObjectURL(made);
   }, [bytes, type]);
-  if (type === null) return <p class="muted small">Its bytes are no picture that can be shown here.</p>;
+  if (type === null) return <p class="muted small">This image cannot be shown. Download it instead.</p>;
   return url === null ? null : <img class="preview-picture" src={url} alt={visibleLine(name)} />;
 }
 

@@ -75,12 +75,12 @@ export function SettingsForm({ owner, schema }: SettingsProps) {
             <Failure error={saving.error} />
             <div class="row end">
               {saving.error instanceof CyrnelError && saving.error.status === 412 ? (
-                <Button onClick={startOver}>Show what is stored now</Button>
+                <Button onClick={startOver}>Show stored values</Button>
               ) : null}
               <Button
                 look="primary"
                 disabled={body.length === 0 || saving.isBusy}
-                onClick={() => save(entityTag, body, "The settings are saved.", () => setEdited(null))}
+                onClick={() => save(entityTag, body, "Settings saved.", () => setEdited(null))}
               >
                 Save settings
               </Button>
@@ -111,11 +111,11 @@ export function SecretsForm({ owner, schema }: SettingsProps) {
           <Frame
             title="Secrets"
             outdated={outdated}
-            about="Not fitting the schema, or set when they went to another address. They are not used until all of these are set again or removed: "
+            about="Outdated: they no longer match the schema, or were set for another address. They are not used until you set or remove all of these: "
           >
             <p class="muted">
-              Kept encrypted and never shown again, not even to scripts. Fill in what you want to set or
-              replace.
+              Stored encrypted, never shown again, never given to scripts. Fill in the secrets you want to set
+              or replace.
             </p>
             {present.length === 0 ? null : (
               <ol class="list card">
@@ -131,12 +131,7 @@ export function SecretsForm({ owner, schema }: SettingsProps) {
                           look="danger quiet small"
                           disabled={saving.isBusy}
                           onClick={() =>
-                            save(
-                              entityTag,
-                              [{ op: "remove", path: pointer }],
-                              "The secret is removed.",
-                              startOver,
-                            )
+                            save(entityTag, [{ op: "remove", path: pointer }], "Secret removed.", startOver)
                           }
                         >
                           Remove
@@ -161,7 +156,7 @@ export function SecretsForm({ owner, schema }: SettingsProps) {
               <Button
                 look="primary"
                 disabled={body.length === 0 || saving.isBusy}
-                onClick={() => save(entityTag, body, "The secrets are saved.", startOver)}
+                onClick={() => save(entityTag, body, "Secrets saved.", startOver)}
               >
                 Save secrets
               </Button>

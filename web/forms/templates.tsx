@@ -78,7 +78,7 @@ function Group({ title, fieldPathId, schema, required, optionalDataControl, insi
 function ObjectFieldTemplate(props: ObjectFieldTemplateProps) {
   const { properties, schema, onAddProperty } = props;
   const members = properties.map(({ content }) => content);
-  const nothing = properties.length === 0 ? <p class="hint">Nothing to fill in.</p> : null;
+  const nothing = properties.length === 0 ? <p class="hint">No fields.</p> : null;
   const end = schema.additionalProperties ? <AddButton onClick={onAddProperty} /> : nothing;
   return <Group {...props} inside={[...members, end]} />;
 }
@@ -123,7 +123,7 @@ function MultiSchemaFieldTemplate({ selector, optionSchemaField }: MultiSchemaFi
     <div class="stack tight">
       {/* biome-ignore lint/a11y/noLabelWithoutControl: the selector is one */}
       <label>
-        <span class="visually-hidden">Kind of value</span>
+        <span class="visually-hidden">Value type</span>
         {selector}
       </label>
       {optionSchemaField}

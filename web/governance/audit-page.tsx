@@ -45,7 +45,7 @@ export default function AuditPage() {
     <>
       <PageHead
         title="Audit"
-        about="What was done and by whom. Records are added, never changed, and kept as long as the server is set to keep them."
+        about="Who did what, and when. Records are never changed; the server's settings say how long they are kept."
       >
         <Button icon="download" disabled={exporting.isBusy} onClick={save}>
           Export
@@ -53,14 +53,14 @@ export default function AuditPage() {
       </PageHead>
       <search class="filters">
         <TextField label="Action" {...field("action")} placeholder="tool.call or key.*" />
-        <TextField label="Process" {...field("processId")} placeholder="id" />
+        <TextField label="Run" {...field("processId")} placeholder="id" />
         <SelectField label="Outcome" options={OUTCOMES} {...field("outcome")} />
       </search>
       <div class="stack">
         <Loaded resource={records} error={exporting.error}>
           {(data) => (
             <>
-              <List items={data.records} empty={<Empty icon="shield-check" title="No record" />}>
+              <List items={data.records} empty={<Empty icon="shield-check" title="No records yet" />}>
                 {(record) => <RecordRow key={record.id} record={record} />}
               </List>
               <div class="row center">
@@ -110,7 +110,7 @@ function RecordRow({ record }: { record: AuditRecord }) {
             <p class="small muted wrap">
               {processId === null ? null : (
                 <>
-                  <a href={`#/processes/${processId}`}>Process {processId}</a> ·{" "}
+                  <a href={`#/processes/${processId}`}>Run {processId}</a> ·{" "}
                 </>
               )}
               request <code>{requestId ?? "–"}</code>

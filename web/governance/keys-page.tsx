@@ -10,14 +10,14 @@ import { NamedRecords } from "./named-records.tsx";
 type Scope = Key["scopes"][number];
 
 const SCOPES: readonly (readonly [Scope, string])[] = [
-  ["processes:write", "submit, run and kill its scripts, call tools"],
-  ["processes:read", "read its processes and their output"],
-  ["processes:all", "do so with the processes of every key"],
+  ["processes:write", "submit, run and kill its own scripts; call tools"],
+  ["processes:read", "read its own runs and their output"],
+  ["processes:all", "access the runs of every key"],
   ["services:admin", "install and set up services"],
   ["modules:admin", "install and set up modules"],
   ["packages:admin", "install and remove npm packages"],
   ["approvals:decide", "approve and deny calls"],
-  ["keys:admin", "make keys, roles and rules"],
+  ["keys:admin", "manage keys, roles and rules"],
   ["logs:read", "read logs, metrics and the audit trail"],
 ];
 
@@ -27,19 +27,19 @@ export default function KeysPage() {
   return (
     <NamedRecords<Key>
       title="Keys"
-      about="One for each person, agent and job, with no more rights than it needs."
+      about="Create one key for each person, agent and job, with no more scopes than it needs."
       icon="key-round"
       addLabel="New key"
       empty={{
-        title: "No key",
-        text: "Only the key of the server's configuration counts, or none at all on this machine.",
+        title: "No keys yet",
+        text: "Create a key to give an agent or a colleague access. Until then only the configured key works, or none on this machine.",
       }}
       records={{ ...state, data: data?.keys ?? null }}
       describe={({ prefix, scopes, roleId }) => (
         <>
           <code class="muted">{prefix}…</code>
           <p>
-            {scopes.join(", ") || "no scope"}
+            {scopes.join(", ") || "no scopes"}
             {roleId === null ? null : ` · role ${roles.find(({ id }) => id === roleId)?.name ?? roleId}`}
           </p>
         </>
@@ -57,7 +57,7 @@ export default function KeysPage() {
       removal={{
         label: "Revoke",
         question: ({ name }) =>
-          `The key ${name} stops working at once. Its scripts that run now keep running.`,
+          `The key ${name} stops working at once. Its running scripts continue, but cannot call tools.`,
         act: (id) => remove("/keys/{id}", { params: { path: { id } } }),
       }}
       dialog={(_key, close) => <KeyDialog roles={roles} onClose={close} />}
@@ -83,16 +83,16 @@ function KeyDialog({ roles, onClose }: { roles: readonly Role[]; onClose: () => 
     });
   if (made !== null) {
     return (
-      <Dialog title="The new key" onClose={onClose}>
+      <Dialog title="New key created" onClose={onClose}>
         <div class="stack">
-          <p>Copy it now. The server keeps a hash only and cannot show it again.</p>
+          <p>Copy it now. The server stores only a hash and cannot show it again.</p>
           <div class="once row apart">
             <span>{made}</span>
-            <CopyButton text={made} label="Copy the key" />
+            <CopyButton text={made} label="Copy key" />
           </div>
           <div class="row end">
             <Button look="primary" onClick={onClose}>
-              I have it
+              Done
             </Button>
           </div>
         </div>
@@ -101,10 +101,10 @@ function KeyDialog({ roles, onClose }: { roles: readonly Role[]; onClose: () => 
   }
   return (
     <Dialog title="New key" onClose={onClose}>
-      <Form action={making} submit="Make the key" onSubmit={make}>
+      <Form action={making} submit="Create key" onSubmit={make}>
         <TextField label="Name" {...field("name")} required placeholder="nightly report" />
         <fieldset class="stack tight">
-          <legend class="label">It may</legend>
+          <legend class="label">Scopes</legend>
           {SCOPES.map(([scope, meaning]) => (
             <CheckField
               key={scope}
@@ -120,10 +120,15 @@ function KeyDialog({ roles, onClose }: { roles: readonly Role[]; onClose: () => 
         <div class="fields">
           <SelectField
             label="Role"
-            options={[["", "None: every tool"], ...roles.map((role) => [role.id, role.name] as const)]}
+            options={[["", "No role (all tools)"], ...roles.map((role) => [role.id, role.name] as const)]}
             {...field("roleId")}
           />
-          <TextField label="Expires" type="datetime-local" {...field("expires")} hint="Empty: never" />
+          <TextField
+            label="Expires"
+            type="datetime-local"
+            {...field("expires")}
+            hint="Leave empty for never"
+          />
         </div>
       </Form>
     </Dialog>

@@ -9,7 +9,7 @@ import { ALL, type Policy, post, put, type Role, remove, useGet } from "../serve
 
 const DECISIONS = [
   ["allow", "Allow"],
-  ["ask", "Ask a person"],
+  ["ask", "Ask an approver"],
   ["block", "Block"],
 ] as const;
 type Decision = (typeof DECISIONS)[number][0];
@@ -20,8 +20,8 @@ const NO_ROLE = "none";
 const LOOKS: Record<Decision, string> = { allow: "good", ask: "wait", block: "bad" };
 const DEFAULT_WORDS: Record<string, string> = {
   allow: "is allowed",
-  "ask-destructive": "is allowed, unless it is destructive: then a person is asked",
-  ask: "is put to a person",
+  "ask-destructive": "is allowed; destructive calls need an approver",
+  ask: "needs an approver",
   block: "is blocked",
 };
 
@@ -40,7 +40,7 @@ export default function PoliciesPage() {
     changing.run(() => remove("/policies/{id}", { params: { path: { id } } }), policies.reload);
   return (
     <>
-      <PageHead title="Policies" about="Asked from the top; the first that fits a call decides about it." />
+      <PageHead title="Rules" about="Checked from the top. The first rule that matches a call decides." />
       <div class="stack">
         <Loaded resource={policies} error={changing.error}>
           {(data) => (
@@ -49,7 +49,9 @@ export default function PoliciesPage() {
                 items={data.policies}
                 empty={<Empty icon="list-ordered" title="No rule" />}
                 foot={
-                  <p class="card-foot muted small">What no rule fits {DEFAULT_WORDS[data.defaultPolicy]}.</p>
+                  <p class="card-foot muted small">
+                    A call that matches no rule {DEFAULT_WORDS[data.defaultPolicy]}.
+                  </p>
                 }
               >
                 {(policy, index) => (
@@ -107,7 +109,7 @@ function Rule({ policy, roles, canMoveUp, canMoveDown, onMove, onRemove }: RuleP
           <ConfirmButton
             look="quiet small"
             label="Delete"
-            question={`The rule ${decision} ${name} will be gone at once, for running scripts too.`}
+            question={`The rule ${decision} ${name} is deleted at once, also for running scripts.`}
             onConfirm={onRemove}
           />
         </>
@@ -117,8 +119,8 @@ function Rule({ policy, roles, canMoveUp, canMoveDown, onMove, onRemove }: RuleP
       <p>
         {roleId === null ? null : `Role ${roles.find(({ id }) => id === roleId)?.name ?? roleId}. `}
         {noRole ? "Without a role. " : null}
-        {remembered === null ? null : "Remembered: in place of one rule's question, never of a block. "}
-        {processId === null ? null : `Process ${processId} only. `}
+        {remembered === null ? null : "Remembered approval: replaces one rule's question, never a block. "}
+        {processId === null ? null : `Run ${processId} only. `}
         {expiresAt === null ? null : (
           <>
             Ends <In at={expiresAt} />.
@@ -144,15 +146,15 @@ function NewRule({ roles, onAdded }: { roles: readonly Role[]; onAdded: () => vo
       onAdded();
     });
   const everyone: readonly (readonly [string, string])[] = [
-    ["", "All callers"],
-    [NO_ROLE, "Callers without a role"],
+    ["", "Everyone"],
+    [NO_ROLE, "Keys without a role"],
   ];
   return (
-    <Card title="Add a rule">
-      <Form action={adding} submit="Add the rule" disabled={!isComplete} onSubmit={add}>
+    <Card title="New rule">
+      <Form action={adding} submit="Add rule" disabled={!isComplete} onSubmit={add}>
         <div class="fields">
-          <TextField label="Service" {...field("service")} placeholder="github" hint="* is any" />
-          <TextField label="Tool" {...field("tool")} hint="delete* is every tool so called" />
+          <TextField label="Service" {...field("service")} placeholder="github" hint="* matches any" />
+          <TextField label="Tool" {...field("tool")} hint="delete* matches every tool with this prefix" />
           <SelectField label="Decision" options={DECISIONS} {...field("decision")} />
           <SelectField
             label="For"

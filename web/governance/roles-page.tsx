@@ -11,10 +11,13 @@ export default function RolesPage() {
   return (
     <NamedRecords<Role>
       title="Roles"
-      about="What a role does not allow cannot be found, described or called."
+      about="A role decides which tools its keys can see and call, and which packages their scripts can import."
       icon="user-cog"
       addLabel="New role"
-      empty={{ title: "No role", text: "Keys without a role see every tool." }}
+      empty={{
+        title: "No roles yet",
+        text: "Keys without a role see every tool. Create a role to limit them.",
+      }}
       records={{ ...state, data: data?.roles ?? null }}
       describe={({ allow, deny, packages }) => (
         <p>
@@ -38,7 +41,7 @@ export default function RolesPage() {
       )}
       removal={{
         label: "Delete",
-        question: ({ name }) => `The role ${name} will be gone.`,
+        question: ({ name }) => `Delete the role ${name}?`,
         act: (id) => remove("/roles/{id}", { params: { path: { id } } }),
       }}
       dialog={(role, close) => <RoleDialog role={role} onClose={close} />}
@@ -78,15 +81,15 @@ function RoleDialog({ role, onClose }: { role: Role | null; onClose: () => void 
           rows={4}
           code
           {...field("allow")}
-          hint="One a line: github.* is every tool of github, ** is everything. Empty: nothing."
+          hint="One per line. github.* matches every tool of github, ** everything. Leave empty to allow nothing."
         />
-        <TextField label="Deny" rows={3} code {...field("deny")} hint="Wins over what is allowed." />
+        <TextField label="Deny" rows={3} code {...field("deny")} hint="Overrides the patterns above." />
         <TextField
           label="Packages"
           rows={2}
           code
           {...field("packages")}
-          hint="That its scripts may import: zod, @scope/*, * for all. Empty: none."
+          hint="Packages its scripts may import: zod, @scope/*, or * for all. Leave empty for none."
         />
       </Form>
     </Dialog>

@@ -29,7 +29,7 @@ export default function ModulePage({ id }: { id: string }) {
   const update = () =>
     changing.run(async () => {
       const { updated } = await post("/modules/{id}/update", { params, body: {} });
-      tell(updated ? `${id} is updated.` : `${id} is the newest already.`);
+      tell(updated ? `${id} is updated.` : `${id} is already up to date.`);
     }, described.reload);
   const forget = () =>
     changing.run(async () => {
@@ -55,7 +55,7 @@ export default function ModulePage({ id }: { id: string }) {
             {module.isBuiltin ? null : (
               <ConfirmButton
                 label="Delete"
-                question={`The module ${id} will be gone. Services of it stop working.`}
+                question={`Delete the module ${id}? Its services stop working.`}
                 onConfirm={forget}
               />
             )}
@@ -64,7 +64,7 @@ export default function ModulePage({ id }: { id: string }) {
             <Failure error={changing.error} />
             {module.error === null ? null : (
               <Notice look="bad" role="alert">
-                It did not load: <Plain text={module.error} />
+                Could not load: <Plain text={module.error} />
               </Notice>
             )}
             <Card>
@@ -73,13 +73,13 @@ export default function ModulePage({ id }: { id: string }) {
                   Type: module.type,
                   Version: module.version ?? (module.isBuiltin ? "bundled" : "–"),
                   Registered: formatTime(module.createdAt),
-                  From: module.source || (module.isBuiltin ? "the server" : "a package"),
+                  Source: module.source || (module.isBuiltin ? "the server" : "a package"),
                 }}
               />
             </Card>
             {module.replicas === undefined || module.replicas.length === 0 ? null : (
               <Notice look="wait">
-                On other servers of this database it is not as here:{" "}
+                State differs on other replicas:{" "}
                 {module.replicas.map(({ replica, state }) => `${replica} ${state}`).join(", ")}.
               </Notice>
             )}
@@ -95,5 +95,5 @@ export default function ModulePage({ id }: { id: string }) {
 
 function EnvironmentDocs() {
   const docs = useGet("/environment/docs", { parseAs: "text" });
-  return <MarkdownCard title="Writing scripts for it" text={docs} />;
+  return <MarkdownCard title="How to write scripts" text={docs} />;
 }

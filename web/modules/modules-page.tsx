@@ -29,7 +29,7 @@ export default function ModulesPage() {
         about="Environments run scripts; adapters turn definitions into services. One environment is active."
       >
         <Button icon="refresh-cw" disabled={changing.isBusy} onClick={readFolder}>
-          Read the folder again
+          Rescan folder
         </Button>
       </PageHead>
       <div class="stack">
@@ -41,7 +41,7 @@ export default function ModulesPage() {
                   key={type}
                   title={title}
                   items={data.modules.filter((module) => module.type === type)}
-                  empty={<Empty icon="blocks" title="No module" />}
+                  empty={<Empty icon="blocks" title="No modules yet" />}
                 >
                   {(module) => (
                     <Row
@@ -86,8 +86,8 @@ export function ModuleChip({ module: { error, missing, state } }: { module: Modu
 }
 
 const WAYS = [
-  ["package", "A package (.tar.zst)"],
-  ["registry", "A registry entry"],
+  ["package", "Package (.tar.zst)"],
+  ["registry", "Registry entry"],
 ] as const;
 
 function InstallModule({ onInstalled }: { onInstalled: () => void }) {
@@ -104,13 +104,13 @@ function InstallModule({ onInstalled }: { onInstalled: () => void }) {
       onInstalled();
     });
   return (
-    <Card title="Install a module">
+    <Card title="Install module">
       <Form action={installing} submit="Install" onSubmit={install}>
         <p class="muted">
-          A module runs with the rights of the server. Install only what you would run yourself.
+          Modules run with the rights of the server. Install only code you would run yourself.
         </p>
         <div class="fields">
-          <SelectField label="From" options={WAYS} {...field("way")} />
+          <SelectField label="Source" options={WAYS} {...field("way")} />
           <TextField label="URL" type="url" {...field("url")} required placeholder="https://" />
         </div>
       </Form>

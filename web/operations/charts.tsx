@@ -94,7 +94,7 @@ export function LineChart({ label, series, times, spanMs, most = 1 }: LineChartP
 /** Buckets as bars; in seconds. */
 export function HistogramChart({ label, histogram }: { label: string; histogram: Histogram | undefined }) {
   if (histogram === undefined || histogram.count === 0) {
-    return <p class="chart muted small">Nothing measured yet.</p>;
+    return <p class="chart muted small">No data yet.</p>;
   }
   const { buckets, count } = histogram;
   const first = Math.max(0, buckets.findIndex((bucket) => bucket.count > 0) - 1);

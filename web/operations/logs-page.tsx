@@ -31,7 +31,7 @@ export default function LogsPage() {
   const { records, error } = useLogs(filter, isLive);
   return (
     <>
-      <PageHead title="Logs" about="The last records of this server, redacted, and new ones as they come.">
+      <PageHead title="Logs" about="Recent and live log records of this server. Secrets are redacted.">
         <Button icon={isLive ? "pause" : "play"} aria-pressed={!isLive} onClick={() => setLive(!isLive)}>
           {isLive ? "Pause" : "Follow"}
         </Button>
@@ -39,7 +39,7 @@ export default function LogsPage() {
       <search class="filters">
         <SelectField label="Level" options={LEVELS} {...field("levelMin")} />
         <TextField label="Words" type="search" {...field("query")} />
-        <TextField label="Process" {...field("processId")} placeholder="id" />
+        <TextField label="Run" {...field("processId")} placeholder="id" />
       </search>
       <div class="stack">
         <Failure error={error} />
@@ -48,7 +48,7 @@ export default function LogsPage() {
           flush
           side={<span class={`chip ${isLive ? "busy" : ""}`}>{isLive ? "live" : "paused"}</span>}
         >
-          <Tail label="Records of the log" class="tail" role="log">
+          <Tail label="Log records" class="tail" role="log">
             {records.map((record) => (
               <Line key={record.id} record={record} />
             ))}

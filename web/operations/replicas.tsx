@@ -7,11 +7,11 @@ import { ALL, type Replica, useGet } from "../server/api.ts";
 
 const REFRESH_MS = 5000;
 const STATES: Record<Replica["state"], { look: string; meaning: string }> = {
-  up: { look: "good", meaning: "It was seen a moment ago." },
-  draining: { look: "wait", meaning: "It was told to stop: it ends what it runs and takes nothing more." },
+  up: { look: "good", meaning: "Seen a moment ago." },
+  draining: { look: "wait", meaning: "Stopping: it finishes its runs and accepts no new ones." },
   lost: {
     look: "bad",
-    meaning: "It has been silent too long. What it ran was ended, or is repeated elsewhere.",
+    meaning: "Lost: its runs were ended, or are replayed on another replica.",
   },
 };
 
@@ -26,7 +26,7 @@ export function Replicas() {
     </span>
   );
   return (
-    <Card title="Servers on this database" flush side={replicas.data === null ? null : load}>
+    <Card title="Replicas" flush side={replicas.data === null ? null : load}>
       <Loaded resource={replicas}>
         {() => (
           <ol class="list">
@@ -59,7 +59,7 @@ function ReplicaRow({ replica }: { replica: Replica }) {
       <span class="mono">
         <Plain text={name} />
       </span>{" "}
-      {isSelf ? <span class="muted">this one</span> : null}
+      {isSelf ? <span class="muted">this replica</span> : null}
       <p>
         {environment ?? "no environment"} · {version} · started <Ago at={startedAt} />
         <Plain text={address === null ? "" : ` · ${address}`} />

@@ -17,8 +17,8 @@ const HISTOGRAMS = {
   cyrnel_run_start_seconds: "Starting a run",
   cyrnel_run_duration_seconds: "Running",
   cyrnel_tool_call_duration_seconds: "Tool calls",
-  cyrnel_tool_call_wait_seconds: "Waiting for a person",
-  cyrnel_http_request_duration_seconds: "HTTP answers",
+  cyrnel_tool_call_wait_seconds: "Waiting for approval",
+  cyrnel_http_request_duration_seconds: "HTTP responses",
 };
 
 /** The load over the last minutes in which this page was open; kept while others are shown. `at`: by the page's clock, in ms. */
@@ -44,7 +44,7 @@ export default function SystemPage() {
   const metrics = useResource(readMetrics, [], METRICS_MS);
   return (
     <>
-      <PageHead title="System" about="What surrounds every run, and how busy this server is." />
+      <PageHead title="System" about="Isolation of runs, and the load of this server." />
       <Settled>
         <Loaded resource={report}>{(data) => <Capacity report={data} />}</Loaded>
         <Failure error={metrics.error} />
@@ -76,7 +76,7 @@ function Capacity({ report: { environment, capacity, draining } }: { report: Env
             Busy: capacity.busy,
             Queued: capacity.queued,
             Warm: capacity.warm,
-            "Memory of children": formatBytes(capacity.memoryBytes),
+            "Memory of runs": formatBytes(capacity.memoryBytes),
             Draining: draining.map(({ id, runs }) => `${id}: ${runs}`).join(", ") || "none",
           }}
         />
@@ -99,19 +99,19 @@ function Capacity({ report: { environment, capacity, draining } }: { report: Env
 }
 
 const LEVELS: Record<string, { look: string; text: string }> = {
-  strict: { look: "good", text: "Every layer that this server can ask for is in force." },
+  strict: { look: "good", text: "All isolation layers are in force." },
   standard: {
     look: "wait",
-    text: "The required layers are in force; some that would add to them are missing.",
+    text: "All required layers are in force. Some optional layers are missing.",
   },
-  development: { look: "bad", text: "For development only: do not run scripts of others here." },
+  development: { look: "bad", text: "For development only. Do not run untrusted scripts here." },
 };
 
 function Isolation({ report: { isolation } }: { report: EnvironmentReport }) {
   if (isolation === null) {
     return (
       <Card title="Isolation">
-        <p>This environment gives no report.</p>
+        <p>This environment has no isolation report.</p>
       </Card>
     );
   }
@@ -122,7 +122,7 @@ function Isolation({ report: { isolation } }: { report: EnvironmentReport }) {
         {level?.text} Node {isolation.nodeVersion}, {isolation.platform}, kernel {isolation.kernel}.
       </p>
       <Table
-        columns={["Layer", "How the server knows"]}
+        columns={["Layer", "Evidence"]}
         rows={isolation.layers.map(({ layer, name, obtained, required, verified, fix }) => [
           <span key={layer} class="row">
             {obtained ? (
@@ -141,7 +141,7 @@ function Isolation({ report: { isolation } }: { report: EnvironmentReport }) {
             {verified}
             {fix === undefined ? null : (
               <p>
-                <strong>To have it:</strong> {fix}
+                <strong>To enable it:</strong> {fix}
               </p>
             )}
           </div>,

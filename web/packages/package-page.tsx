@@ -34,7 +34,7 @@ export default function PackagePage({ name, version }: { name: string; version: 
             {one.source === "starter" ? <span class="chip">bundled</span> : null}
             <ConfirmButton
               label="Remove"
-              question={`Scripts cannot import ${name} ${version} any more. Runs that use it keep it.`}
+              question={`Scripts can no longer import ${name} ${version}. Runs that already use it keep it.`}
               onConfirm={forget}
             />
           </PageHead>
@@ -44,20 +44,20 @@ export default function PackagePage({ name, version }: { name: string; version: 
             <Card>
               <Facts
                 facts={{
-                  License: one.license ?? "none said",
+                  License: one.license ?? "not stated",
                   Code: formatBytes(one.sizes.code),
                   Types: formatBytes(one.sizes.types),
                   Unpacked: `${formatBytes(one.sizes.unpacked)} in ${count(one.sizes.files, "file")}`,
                   Installed: `${formatTime(one.installedAt)} by ${one.installedBy}`,
-                  "Modules of Node": one.builtins.join(", ") || "none",
-                  ...(one.missing.length > 0 && { "Fails where it reaches": one.missing.join(", ") }),
+                  "Node built-ins": one.builtins.join(", ") || "none",
+                  ...(one.missing.length > 0 && { "Unavailable modules": one.missing.join(", ") }),
                   ...(one.leftOut.length > 0 && {
                     "Left out": one.leftOut.map((left) => `${left.name} (${left.reason})`).join(", "),
                   }),
                   Digest: (
                     <>
                       <code>{one.digest.slice(0, 16)}…</code>{" "}
-                      <CopyButton text={one.digest} label="Copy the digest" />
+                      <CopyButton text={one.digest} label="Copy digest" />
                     </>
                   ),
                 }}
@@ -70,9 +70,9 @@ export default function PackagePage({ name, version }: { name: string; version: 
                 </Row>
               )}
             </List>
-            <Card title={`Made of ${count(one.tree.length, "package")}`} flush>
+            <Card title={`Contains ${count(one.tree.length, "package")}`} flush>
               <Table
-                columns={["Package", "License", "Published", "Size", "Integrity", "Remarks"]}
+                columns={["Package", "License", "Published", "Size", "Integrity", "Notes"]}
                 rows={one.tree.map((member) => [
                   `${member.name}@${member.version}`,
                   member.license ?? "–",
@@ -95,26 +95,26 @@ function Integrity({ of: { name, integrity } }: { of: PackageDetails["tree"][num
   return (
     <>
       <code>{integrity.slice(0, 15)}…</code>{" "}
-      <CopyButton text={integrity} label={`Copy the integrity of ${name}`} />
+      <CopyButton text={integrity} label={`Copy integrity of ${name}`} />
     </>
   );
 }
 
 function describeMember({ installScripts, deprecated }: PackageDetails["tree"][number]): string {
   return [
-    ...(installScripts ? ["install scripts not run"] : []),
+    ...(installScripts ? ["install scripts skipped"] : []),
     ...(deprecated === undefined ? [] : [`deprecated: ${deprecated}`]),
   ].join("; ");
 }
 
 function Advisories({ of: { advisories } }: { of: PackageDetails }) {
   if (advisories === null) {
-    return <Notice look="wait">Known weaknesses were not looked up when it was installed.</Notice>;
+    return <Notice look="wait">Known vulnerabilities were not checked during installation.</Notice>;
   }
   if (advisories.length === 0) return null;
   return (
     <Notice look="wait" icon="triangle-alert">
-      <p>Known weaknesses when it was installed:</p>
+      <p>Vulnerabilities known at installation:</p>
       <ul>
         {advisories.map((one, index) => (
           <li key={index}>

@@ -21,12 +21,12 @@ const REFRESH_MS = 2000;
 /** An installation that has ended is shown for this long. */
 const SHOWN_MS = 10 * 60_000;
 const STEPS: Record<Installation["step"], string> = {
-  waiting: "waiting for others",
-  resolving: "asking the registry",
+  waiting: "waiting",
+  resolving: "contacting the registry",
   checking: "checking age and advisories",
   downloading: "downloading",
-  bundling: "making one file of it",
-  trying: "trying an import",
+  bundling: "bundling",
+  trying: "testing the import",
 };
 
 export default function PackagesPage() {
@@ -48,10 +48,10 @@ export default function PackagesPage() {
     <>
       <PageHead
         title="Packages"
-        about="npm packages that scripts may import. Each was made into one file that has the power of the script, and no more."
+        about="npm packages that scripts may import. Each is one bundled file with the same rights as the script."
       >
         <Button look="primary" icon="plus" onClick={() => setAdding(true)}>
-          Add a package
+          Add package
         </Button>
       </PageHead>
       <div class="stack">
@@ -63,7 +63,11 @@ export default function PackagesPage() {
             <List
               items={data.packages}
               empty={
-                <Empty icon="package" title="No package" text="Add one from the registry of the server." />
+                <Empty
+                  icon="package"
+                  title="No packages yet"
+                  text="Add one from the server's npm registry. Scripts can then import it."
+                />
               }
             >
               {(one) => (
@@ -130,7 +134,7 @@ function Progress({
   if (state === "failed") {
     return (
       <Notice look="bad" icon="circle-alert">
-        {asked} was not installed: <Plain text={error ?? ""} />
+        {asked} could not be installed: <Plain text={error ?? ""} />
       </Notice>
     );
   }
@@ -156,10 +160,10 @@ function AddPackage({ onClose }: { onClose: () => void }) {
       onClose();
     });
   return (
-    <Dialog title="Add a package" onClose={onClose}>
+    <Dialog title="Add package" onClose={onClose}>
       <Form action={adding} submit="Add" onSubmit={add}>
         <p class="muted">
-          It is downloaded with all it depends on, checked, and tried. Scripts for its installation are not
+          The package is downloaded with its dependencies, checked and tested. Its install scripts are not
           run.
         </p>
         <div class="fields">
@@ -173,7 +177,7 @@ function AddPackage({ onClose }: { onClose: () => void }) {
               accept=".json,application/json"
               onChange={(event) => setLockFile(event.currentTarget.files?.[0] ?? null)}
             />
-            <span class="hint">A package-lock.json, if exactly its tree is to be installed</span>
+            <span class="hint">Optional package-lock.json, to install exactly its dependency tree</span>
           </div>
         </div>
       </Form>
@@ -186,5 +190,5 @@ function readLock(text: string): Record<string, unknown> {
     const lock: unknown = JSON.parse(text);
     if (typeof lock === "object" && lock !== null && !Array.isArray(lock)) return { ...lock };
   } catch {}
-  throw new Error("The lock file is no JSON object: choose a package-lock.json.");
+  throw new Error("The lock file is not a JSON object. Choose a package-lock.json.");
 }

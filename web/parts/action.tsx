@@ -53,7 +53,7 @@ export function Toasts() {
     <div class="toasts" role="status">
       {isAway.value ? (
         <Notice look="wait" icon="unplug">
-          The server does not answer. This page goes on asking; what you have written stays.
+          Cannot reach the server. Retrying; your changes are kept.
         </Notice>
       ) : null}
       {shown.value.map(({ id, text }) => (

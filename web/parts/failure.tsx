@@ -34,7 +34,7 @@ export function Loading() {
 
 export function describeFailure(error: unknown): string {
   if (error instanceof CyrnelError) return error.message + describeWait(error);
-  if (error instanceof TypeError) return "The server cannot be reached at the moment.";
+  if (error instanceof TypeError) return "Cannot reach the server.";
   return error instanceof Error ? error.message : String(error);
 }
 
@@ -137,9 +137,9 @@ export class ErrorBoundary extends Component<ErrorBoundaryProps, { error: Error 
     if (this.props.fallback !== undefined) return this.props.fallback;
     return (
       <Notice look="bad" role="alert">
-        <p>This page could not be shown: {error.message}</p>
+        <p>Could not show this page: {error.message}</p>
         <Button look="small" onClick={() => location.reload()}>
-          Load it again
+          Reload
         </Button>
       </Notice>
     );

@@ -23,7 +23,7 @@ export default function ComparePage({ one, other }: { one: string; other: string
   );
   return (
     <>
-      <PageHead title={`Process ${one} and ${other}`} back={{ href: "#/processes", label: "Processes" }} />
+      <PageHead title={`Runs ${one} and ${other}`} back={{ href: "#/processes", label: "Runs" }} />
       <Loaded resource={processes}>{([left, right]) => <Comparison left={left} right={right} />}</Loaded>
     </>
   );
@@ -42,7 +42,7 @@ function Comparison({ left, right }: Compared) {
       <Card title="Result">
         {changes.length === 0 ? (
           <>
-            <p class="muted">The same.</p>
+            <p class="muted">Identical.</p>
             <JsonTree value={left.result} />
           </>
         ) : (
@@ -58,7 +58,7 @@ function Comparison({ left, right }: Compared) {
 
 function Outcomes({ left, right }: Compared) {
   const both = [left, right];
-  const link = ({ id }: Process) => <a href={`#/processes/${id}`}>Process {id}</a>;
+  const link = ({ id }: Process) => <a href={`#/processes/${id}`}>Run {id}</a>;
   return (
     <Card flush>
       <Table
@@ -66,7 +66,7 @@ function Outcomes({ left, right }: Compared) {
         rows={[
           ["Outcome", ...both.map((process) => <StateChip key={process.id} process={process} />)],
           ["Ran", ...both.map(({ usage }) => formatMs(usage.wallMs))],
-          ["Processor", ...both.map(({ usage }) => formatMs(usage.cpuMs))],
+          ["CPU time", ...both.map(({ usage }) => formatMs(usage.cpuMs))],
           ["Peak memory", ...both.map(({ usage }) => formatBytes(usage.peakMemoryBytes))],
           ["Tool calls", ...both.map(({ usage }) => usage.toolCalls)],
           ["Error", ...both.map(({ error }) => <Plain key={error} text={error ?? "–"} />)],
@@ -80,7 +80,7 @@ function Differences({ title, left, right }: { title: string; left: string; righ
   if (left === right) {
     return (
       <Card title={title}>
-        <p class="muted">{left === "" ? "Both empty." : "The same."}</p>
+        <p class="muted">{left === "" ? "Both empty." : "Identical."}</p>
       </Card>
     );
   }

@@ -34,20 +34,20 @@ export default function ProcessPage({ id }: { id: string }) {
   const forget = () =>
     doing.run(async () => {
       await remove("/processes/{id}", { params });
-      tell(`Process ${id} is deleted.`);
+      tell(`Run ${id} is deleted.`);
       navigate("/processes");
     });
 
   return (
     <>
       <PageHead
-        title={`Process ${id}${process?.ref === undefined ? "" : ` · ${process.ref}`}`}
-        back={{ href: "#/processes", label: "Processes" }}
+        title={`Run ${id}${process?.ref === undefined ? "" : ` · ${process.ref}`}`}
+        back={{ href: "#/processes", label: "Runs" }}
       >
         {process === null ? null : (
           <>
             <Button icon="pencil" onClick={() => editScript(process.code, process)}>
-              Edit a copy
+              Edit copy
             </Button>
             <Button icon="rotate-cw" disabled={isActive(process) || doing.isBusy} onClick={runAgain}>
               Run again
@@ -55,7 +55,7 @@ export default function ProcessPage({ id }: { id: string }) {
             {isActive(process) ? null : (
               <ConfirmButton
                 label="Delete"
-                question={`Process ${id}, its output, its files and its call trail will be gone.`}
+                question={`Delete run ${id} with its output, files and call trail?`}
                 onConfirm={forget}
               />
             )}
@@ -90,7 +90,7 @@ function Source({ process, editor, onRun }: SourceProps) {
       <section class="card" aria-label="Source">
         <div class="card-head">
           <h2>Source</h2>
-          <CopyButton text={code} label="Copy the source" />
+          <CopyButton text={code} label="Copy source" />
         </div>
         <Suspense fallback={<div class="editor" />}>
           <Editor
@@ -111,7 +111,7 @@ function Source({ process, editor, onRun }: SourceProps) {
           facts={{
             "Time limit": options.timeoutMs === null ? "none" : formatMs(options.timeoutMs),
             "Memory limit": options.memoryMb === null ? "default" : `${options.memoryMb} MiB`,
-            "Processor limit": options.cpuMs === null ? "none" : formatMs(options.cpuMs),
+            "CPU time limit": options.cpuMs === null ? "none" : formatMs(options.cpuMs),
             Submitted: formatTime(createdAt),
             Started: formatTime(startedAt),
             Ended: formatTime(completedAt),

@@ -18,7 +18,7 @@ const FILTERS = [
   ["", "All"],
   ["state:running", "Running"],
   ["state:queued", "Queued"],
-  ["state:paused", "Waiting for a person"],
+  ["state:paused", "Waiting for approval"],
   ["status:success", "Succeeded"],
   ["status:failed", "Failed"],
   ["status:timeout", "Timed out"],
@@ -52,13 +52,13 @@ export default function ProcessesPage() {
   return (
     <>
       <PageHead
-        title="Processes"
-        about="Scripts that were submitted, and how they ended. A key without processes:all sees its own."
+        title="Runs"
+        about="Submitted scripts and how they ended. Without the scope processes:all you see only your own."
       >
         <Button
           icon="git-compare-arrows"
           disabled={marked.length !== 2}
-          title="Mark two processes to compare them"
+          title="Select two runs to compare"
           onClick={() => navigate(`/processes/compare/${marked.join("/")}`)}
         >
           Compare {marked.length}/2
@@ -80,8 +80,12 @@ export default function ProcessesPage() {
                 empty={
                   <Empty
                     icon="activity"
-                    title="No process"
-                    text={isFiltered ? "None that fits these filters." : "Nothing has run here yet."}
+                    title="No runs"
+                    text={
+                      isFiltered
+                        ? "No matches for these filters."
+                        : "No runs yet. Press New run to start one."
+                    }
                   />
                 }
               >
@@ -122,7 +126,7 @@ function ProcessRow({ process, isMarked, onMark }: ProcessRowProps) {
           type="checkbox"
           checked={isMarked}
           onChange={onMark}
-          aria-label={`Mark process ${id} to compare it`}
+          aria-label={`Select run ${id} to compare`}
         />
       }
       side={

@@ -87,18 +87,16 @@ function Call({ call, waited, x, width }: CallProps) {
       >
         {() => (
           <div class="more">
-            {waitedMs === 0 ? null : (
-              <p class="muted small">Before, it waited for a person for {formatMs(waitedMs)}.</p>
-            )}
+            {waitedMs === 0 ? null : <p class="muted small">Waited for approval for {formatMs(waitedMs)}.</p>}
             {httpStatus === undefined ? null : <p class="muted small">HTTP status {httpStatus}</p>}
             <div class="stack tight">
               <h3>Parameters · {formatBytes(call.parametersBytes)}</h3>
-              <Recorded value={call.parameters} without="Not kept." />
+              <Recorded value={call.parameters} without="Not stored." />
             </div>
             <div class="stack tight">
               <h3>{error === undefined ? `Result · ${formatBytes(call.resultBytes)}` : "Error"}</h3>
               {error === undefined ? (
-                <Recorded value={call.result} without={status === null ? "Not there yet." : "Not kept."} />
+                <Recorded value={call.result} without={status === null ? "Still running." : "Not stored."} />
               ) : (
                 <p class="wrap">
                   <Plain text={error} />

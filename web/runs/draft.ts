@@ -5,8 +5,8 @@ import { replaceFiles } from "../files/given-files.ts";
 import type { Process } from "../server/api.ts";
 import { storedText } from "../server/storage.ts";
 
-const FIRST_SCRIPT = `// A script is a plain body: await and return work at its top.
-// Type "tools." to see the tools of the installed services.
+const FIRST_SCRIPT = `// Top-level await and return work here.
+// Type "tools." to see the installed tools.
 const words = ["hello", "world"];
 
 for (const word of words) {

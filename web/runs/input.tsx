@@ -33,8 +33,8 @@ function InputField({ text, schema, onChange }: InputFieldProps) {
   const { value, problem } = attempt(() => readJson("The input", text));
   const asJson = (
     <TextField
-      label="Input, JSON"
-      hint="The script reads it as cyrnel.input."
+      label="Input (JSON)"
+      hint="Scripts read it as cyrnel.input."
       rows={6}
       code
       value={text}
@@ -67,8 +67,8 @@ export function DraftInput() {
         }}
       />
       <TextField
-        label="Input schema, JSON Schema"
-        hint="Optional: what the input has to fit. It makes a form of the input, and types it in the editor."
+        label="Input schema (JSON Schema)"
+        hint="Optional. Validates the input, turns it into a form, and types it in the editor."
         rows={3}
         code
         value={inputSchema.value}
@@ -93,7 +93,7 @@ export function GivenInput({ process, onRun }: { process: Process; onRun: () => 
       aria-expanded={text !== null}
       onClick={() => setText(text === null ? writeJson(given) : null)}
     >
-      {isNone ? "Give one" : "Change"}
+      {isNone ? "Add input" : "Change"}
     </Button>
   );
   return (

@@ -65,8 +65,8 @@ export default function RunPage() {
   return (
     <>
       <PageHead
-        title="Run"
-        about="A script runs in a sandbox of its own: only your files, and the tools you installed."
+        title="Editor"
+        about="Each script runs in its own sandbox, with your files and the installed tools."
       />
       <div class="workbench">
         <DropArea class="card" label="Script" onDrop={() => setShown("files")}>
@@ -124,9 +124,9 @@ export default function RunPage() {
           {shown === "files" ? <FileFields /> : null}
           {shown === "limits" ? (
             <div class="card-foot fields">
-              <LimitField name="timeoutSeconds" label="Time, seconds" placeholder="30" />
-              <LimitField name="memoryMb" label="Memory, MiB" placeholder="default" />
-              <LimitField name="cpuMs" label="Processor, ms" placeholder="default" />
+              <LimitField name="timeoutSeconds" label="Time limit (s)" placeholder="30" />
+              <LimitField name="memoryMb" label="Memory (MiB)" placeholder="default" />
+              <LimitField name="cpuMs" label="CPU time (ms)" placeholder="default" />
             </div>
           ) : null}
         </DropArea>
@@ -136,11 +136,11 @@ export default function RunPage() {
             <Card>
               <Empty
                 icon="play"
-                title="Nothing has run yet"
-                text="Press Run. What the script prints, returns and calls appears here while it happens."
+                title="No runs yet"
+                text="Press Run. Output, tool calls and the result appear here live."
               >
                 <a class="button small" href="#/services/new">
-                  Install a service
+                  Install service
                 </a>
               </Empty>
             </Card>

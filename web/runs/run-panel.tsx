@@ -38,7 +38,7 @@ export function RunPanel({ feed, onShowLine }: RunPanelProps) {
       <div class="row apart">
         <div class="row" role="status">
           <a href={`#/processes/${process.id}`} class="number">
-            Process {process.id}
+            Run {process.id}
           </a>
           <StateChip process={process} />
           {isLive ? null : <span class="muted small number">{formatMs(process.usage.wallMs)}</span>}
@@ -63,7 +63,7 @@ export function RunPanel({ feed, onShowLine }: RunPanelProps) {
       <RunError process={process} onShowLine={onShowLine} />
       <Warnings process={process} onShowLine={onShowLine} />
       {isLive || !hasResult ? null : (
-        <JsonCard title="Result" value={process.result} copy="Copy the result as JSON" />
+        <JsonCard title="Result" value={process.result} copy="Copy result as JSON" />
       )}
       {Object.keys(process.output).length === 0 ? null : (
         <Card title="Output">
@@ -93,7 +93,7 @@ function RunError({ process, onShowLine }: { process: Process; onShowLine: (line
     >
       <p>
         <strong>
-          <Plain text={error ?? REASONS[reason ?? ""] ?? "The run ended without success."} />
+          <Plain text={error ?? REASONS[reason ?? ""] ?? "The run failed."} />
         </strong>
       </p>
       <p class="details small">
@@ -146,9 +146,7 @@ function Warnings({
 }
 
 function Printed({ feed: { chunks, droppedCharacters }, isLive }: { feed: RunFeed; isLive: boolean }) {
-  const copy = (
-    <CopyButton text={() => chunks.map(({ text }) => text).join("")} label="Copy what the script printed" />
-  );
+  const copy = <CopyButton text={() => chunks.map(({ text }) => text).join("")} label="Copy printed text" />;
   return (
     <Card title="Printed" flush side={copy}>
       <Tail label="Output of the script" class="console" isLive={isLive}>
@@ -157,9 +155,7 @@ function Printed({ feed: { chunks, droppedCharacters }, isLive }: { feed: RunFee
             … {count(droppedCharacters, "earlier character")} not shown here{"\n"}
           </span>
         ) : null}
-        {chunks.length === 0 ? (
-          <span class="none">{isLive ? "Nothing yet." : "It printed nothing."}</span>
-        ) : null}
+        {chunks.length === 0 ? <span class="none">{isLive ? "No output yet." : "No output."}</span> : null}
         {chunks.map(({ stream, text }, index) => (
           <span key={index} class={stream}>
             {toPlainText(text)}
@@ -172,13 +168,13 @@ function Printed({ feed: { chunks, droppedCharacters }, isLive }: { feed: RunFee
 
 function Usage({ process: { usage, environment } }: { process: Process }) {
   return (
-    <Card title="Cost">
+    <Card title="Usage">
       <Facts
         facts={{
           Queued: formatMs(usage.queuedMs),
           Start: formatMs(usage.startMs),
           Ran: formatMs(usage.wallMs),
-          Processor: formatMs(usage.cpuMs),
+          "CPU time": formatMs(usage.cpuMs),
           "Peak memory": formatBytes(usage.peakMemoryBytes),
           Environment: environment ?? "–",
         }}

@@ -115,7 +115,7 @@ async function fetchAsSession(request: Request): Promise<Response> {
 /** Ends the session where the key that was sent is still its own, and refused. */
 export function endRefusedSession({ status }: Pick<Response, "status">, sentWith: string | null): void {
   if (status !== 401 || sentWith !== key.value) return;
-  signOut("The server no longer accepts this key: it was revoked, or has expired. Your script is kept.");
+  signOut("This key was revoked or has expired. Sign in with another key; your script is kept.");
 }
 
 export interface Resource<T> {

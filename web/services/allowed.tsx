@@ -36,9 +36,7 @@ export function Allowed({ title, tools, total }: { title: string; tools: Describ
 /** Above the tools of a service whose tools are rules. */
 export function AllowedByService({ id, enabled }: { id: string; enabled: boolean }) {
   const tools = useGet("/tools", { params: { query: { serviceId: id, limit: "200" } } });
-  const title = enabled
-    ? "What its rules let scripts do with fetch"
-    : "What its rules will let scripts do with fetch, once it is enabled";
+  const title = enabled ? "Allowed fetch requests" : "Allowed fetch requests, once enabled";
   return (
     <Loaded resource={tools}>
       {({ tools }) => <Allowed title={title} tools={tools} total={tools.length} />}

@@ -7,14 +7,14 @@ import { ALL, get, post } from "../server/api.ts";
 
 const ID = "demo";
 const ASKED_TOOL = "clearBoard";
-const SCRIPT = `// The demo keeps a small board of tasks in the server's memory.
+const SCRIPT = `// The demo keeps a board of tasks in the server's memory.
 const { tasks } = await tools.demo.listTasks({});
 console.log(\`\${tasks.length} tasks on the board\`);
 
 const added = await tools.demo.addTask({ title: "Try an approval", points: 2 });
 console.log("added", added.id);
 
-// A rule asks a person before this one. Approve it, and the run goes on.
+// A rule asks for approval before this call. Approve it to continue.
 return await tools.demo.clearBoard({ reason: "starting over" });
 `;
 
@@ -34,7 +34,7 @@ async function askBefore(toolPattern: string): Promise<void> {
     const isThere = policies.some((rule) => rule.servicePattern === ID && rule.toolPattern === toolPattern);
     if (!isThere) await post("/policies", { body: { servicePattern: ID, toolPattern, decision: "ask" } });
   } catch (error) {
-    tell(`No rule was made: ${describeFailure(error)}`);
+    tell(`Could not add the rule: ${describeFailure(error)}`);
   }
 }
 
@@ -45,7 +45,7 @@ export function DemoButton({ onFailure }: { onFailure: (error: unknown) => void 
       try {
         await installDemo();
         editScript(SCRIPT);
-        tell("The demo is installed, and a script for it is in the editor.");
+        tell("Demo installed. Its script is in the editor.");
       } catch (error) {
         onFailure(error);
       }

@@ -69,15 +69,15 @@ export default function InstallPage() {
       const installed = !hasDefinition
         ? await post("/services/install", { body: entry })
         : await post("/services", { body: { id, ...readDefinition() } });
-      tell(`${installed.id} is installed. Enable it when its settings are right.`);
+      tell(`${installed.id} is installed. Check its settings, then enable it.`);
       navigate(`/services/${installed.id}`);
     });
 
   return (
     <>
       <PageHead
-        title="Install a service"
-        about="A definition becomes a service with tools. It starts disabled, so that you can look at it first."
+        title="Install service"
+        about="A definition becomes a service with tools. New services start disabled, so you can check them first."
         back={{ href: "#/services", label: "Services" }}
       >
         <DemoButton onFailure={setFailure} />
@@ -91,7 +91,7 @@ export default function InstallPage() {
             onSubmit={submit}
           >
             <fieldset>
-              <legend class="visually-hidden">Where the definition comes from</legend>
+              <legend class="visually-hidden">Definition source</legend>
               <div class="row">
                 {Object.entries(WAYS).map(([value, label]) => (
                   <Button
@@ -112,7 +112,7 @@ export default function InstallPage() {
                 required={hasDefinition}
                 hint={
                   <>
-                    Scripts write <code>tools.{id || "…"}</code>
+                    Scripts call it as <code>tools.{id || "…"}</code>
                   </>
                 }
                 placeholder="github"
@@ -146,8 +146,8 @@ export default function InstallPage() {
                 placeholder="https://"
                 hint={
                   way === "url"
-                    ? "Downloaded once by the server, as far as its egress rules allow."
-                    : "Kept, so that the service can be updated from it later."
+                    ? "The server downloads it once, if its egress rules allow."
+                    : "Stored, so the service can be updated from it later."
                 }
               />
             ) : null}
@@ -158,13 +158,13 @@ export default function InstallPage() {
                 code
                 {...field("operations")}
                 placeholder={"GET /repos/*\ntag:issues\n!deleteRepo"}
-                hint="One a line: an operationId, a method and path, or tag:name. * is any characters, ! before it excludes. Empty: all."
+                hint="One per line: an operationId, a method and path, or tag:name. * matches any characters, a leading ! excludes. Leave empty for all."
               />
             ) : null}
             {hasDefinition ? (
               <div class="row">
                 <Button look="small" disabled={previewing.isBusy} onClick={look}>
-                  {previewing.isBusy ? "Reading…" : "Show what it would allow"}
+                  {previewing.isBusy ? "Reading…" : "Preview"}
                 </Button>
               </div>
             ) : null}
@@ -190,7 +190,7 @@ function readContent(content: string, way: Way): string {
   }
   const bytes = new TextEncoder().encode(content).length;
   if (bytes > MAX_DEFINITION_BYTES) {
-    throw new Error(`The definition has ${formatBytes(bytes)}; at most 30 MiB are accepted.`);
+    throw new Error(`The definition has ${formatBytes(bytes)}; the limit is 30 MiB.`);
   }
   return content;
 }
@@ -206,7 +206,7 @@ function FilePicker({ file, onPick, onFailure }: FilePickerProps) {
     picked?.text().then((text) => onPick({ name: picked.name, text }), onFailure);
   return (
     <div class="field">
-      <label for="definition-file">File with the definition</label>
+      <label for="definition-file">Definition file</label>
       <input
         id="definition-file"
         type="file"

@@ -43,7 +43,7 @@ export default function ServicePage({ id, tab = "tools" }: { id: string; tab?: s
             <Failure error={switching.error} />
             <ServiceStanding service={data} />
             <ServiceProblems service={data} />
-            <nav class="tabs" aria-label="Parts of the service">
+            <nav class="tabs" aria-label="Service sections">
               {Object.entries(TABS).map(([name, label]) => (
                 <a
                   key={name}
@@ -93,7 +93,7 @@ function Tab({ service, tab, reload }: TabProps) {
 function NothingToSet({ what }: { what: string }) {
   return (
     <Card>
-      <Empty icon="sliders-horizontal" title={`No ${what}`} text="Its definition asks for none." />
+      <Empty icon="sliders-horizontal" title={`No ${what}`} text="The definition needs none." />
     </Card>
   );
 }
@@ -107,7 +107,7 @@ function Definition({ service, reload }: Pick<TabProps, "service" | "reload">) {
   const change = (work: () => Promise<{ updated: boolean }>) =>
     changing.run(async () => {
       const { updated } = await work();
-      tell(updated ? "The tools are made again." : "The definition is the same as before.");
+      tell(updated ? "Tools regenerated." : "The definition has not changed.");
       reload();
     });
   const forget = () =>
@@ -136,7 +136,7 @@ function Definition({ service, reload }: Pick<TabProps, "service" | "reload">) {
             <Button
               look="small"
               disabled={changing.isBusy}
-              title="Make the tools again from the stored definition"
+              title="Regenerate the tools from the stored definition"
               onClick={() => change(() => post("/services/{id}/sync", { params }))}
             >
               Sync
@@ -148,19 +148,19 @@ function Definition({ service, reload }: Pick<TabProps, "service" | "reload">) {
           facts={{
             Adapter: <a href={`#/modules/${adapter}`}>{adapter}</a>,
             Installed: formatTime(createdAt),
-            From: source === "" ? "a document" : source,
+            Source: source === "" ? "a document" : source,
             "SHA-256": <code class="wrap">{hash}</code>,
           }}
         />
       </Card>
-      <Card title="Replace it">
+      <Card title="Replace definition">
         <div class="stack">
           <TextField label="URL" type="url" value={url} onChange={setUrl} placeholder="https://" />
-          <TextField label="Or the definition itself" rows={8} code value={content} onChange={setContent} />
+          <TextField label="Or paste the definition" rows={8} code value={content} onChange={setContent} />
           <div class="row apart">
             <ConfirmButton
-              label="Delete the service"
-              question={`${id}, its tools, settings and secrets will be gone. Scripts that call it will fail.`}
+              label="Delete service"
+              question={`${id} and its tools, settings and secrets are deleted. Scripts that call it fail.`}
               confirm="Delete"
               onConfirm={forget}
             />

@@ -32,15 +32,15 @@ export default function ServicesPage() {
     <>
       <PageHead
         title="Services"
-        about="What scripts may call: HTTP APIs, MCP servers and GraphQL endpoints, as tools."
+        about="HTTP APIs, MCP servers and GraphQL endpoints whose operations scripts can call as tools."
       >
         <DemoButton onFailure={setFailure} />
         <a class="button primary" href="#/services/new">
-          <Icon name="plus" /> Install a service
+          <Icon name="plus" /> Install service
         </a>
       </PageHead>
       <search class="filters">
-        <TextField label="Search" type="search" {...field("query")} placeholder="name or words" />
+        <TextField label="Search" type="search" {...field("query")} placeholder="Name or keywords" />
         <SelectField label="Show" options={FILTERS} {...field("filter")} />
       </search>
       <Loaded resource={services} error={failure}>
@@ -73,7 +73,7 @@ export default function ServicesPage() {
 
 function NoService({ isFiltered }: { isFiltered: boolean }) {
   const text = isFiltered
-    ? "None that fits these filters."
-    : "Install one from an OpenAPI document, an MCP server or a GraphQL endpoint. The demo needs nothing from outside.";
-  return <Empty icon="shapes" title="No service" text={text} />;
+    ? "No matches for these filters."
+    : "Install one from an OpenAPI document, an MCP server or a GraphQL endpoint, or try the demo.";
+  return <Empty icon="shapes" title="No services yet" text={text} />;
 }

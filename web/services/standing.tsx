@@ -16,7 +16,7 @@ export function ServiceProblems({ service: { problems } }: { service: Service })
   if (problems.length === 0) return null;
   return (
     <Notice look="wait" icon="info">
-      <p>Left out of its definition:</p>
+      <p>Skipped in its definition:</p>
       <ul class="small">
         {problems.map((problem) => (
           <li key={problem}>
@@ -38,8 +38,7 @@ export function ServiceStanding({ service }: { service: Service }) {
           <Plain text={error} />
         </p>
         <p class="details small">
-          It is enabled but could not be started. Correct its settings or secrets, or disable and enable it to
-          try again.
+          Enabled, but it could not start. Correct its settings or secrets, or disable and enable it to retry.
         </p>
       </Notice>
     );
@@ -48,11 +47,11 @@ export function ServiceStanding({ service }: { service: Service }) {
   return (
     <Notice look="wait" icon="info">
       {stale
-        ? `Stale: its adapter ${adapter} has changed since its tools were made. Make them again from the stored definition (Definition, Sync) before it can be enabled.`
+        ? `Stale: the adapter ${adapter} has changed since the tools were generated. Press Sync under Definition to regenerate them, then enable the service.`
         : enabled
-          ? `Its adapter ${adapter} is not active. Enable it, and the service works again.`
-          : "Disabled: its tools cannot be found or called. Fill in settings and secrets, then enable it."}{" "}
-      {enabled && !stale ? <a href={`#/modules/${adapter}`}>To the adapter</a> : null}
+          ? `The adapter ${adapter} is disabled. Enable it to use this service.`
+          : "Disabled: scripts cannot find or call its tools. Fill in settings and secrets, then enable it."}{" "}
+      {enabled && !stale ? <a href={`#/modules/${adapter}`}>Open adapter</a> : null}
     </Notice>
   );
 }

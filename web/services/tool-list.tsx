@@ -46,20 +46,17 @@ export function ToolList({ serviceId }: { serviceId: string }) {
     setQuery(value);
     setCursors([]);
   };
-  const nothing =
-    query === "" ? "Its definition has none, or your role sees none." : "None that fits the words.";
+  const nothing = query === "" ? "The definition has no tools, or your role hides them." : "No matches.";
   return (
     <div class="stack">
       <search class="filters">
-        <TextField label="Find a tool" type="search" value={query} onChange={search} />
+        <TextField label="Search tools" type="search" value={query} onChange={search} />
       </search>
       <Loaded resource={found} error={switching.error}>
         {({ tools, next, isNothingFound }) => (
           <>
-            {isNothingFound && tools.length > 0 ? (
-              <p class="muted">Nothing fits these words. The nearest by spelling:</p>
-            ) : null}
-            <List items={tools} empty={<Empty icon="wrench" title="No tool" text={nothing} />}>
+            {isNothingFound && tools.length > 0 ? <p class="muted">No matches. Similar names:</p> : null}
+            <List items={tools} empty={<Empty icon="wrench" title="No tools" text={nothing} />}>
               {(tool) => (
                 <Row
                   key={tool.id}
@@ -96,7 +93,7 @@ export function ToolList({ serviceId }: { serviceId: string }) {
   );
 }
 
-const POLICY_WORDS = { allow: null, ask: "asks a person", block: "blocked" } as const;
+const POLICY_WORDS = { allow: null, ask: "needs approval", block: "blocked" } as const;
 
 export function ToolChips({ tool }: { tool: Pick<ToolSummary, "destructive" | "policy"> }) {
   const word = POLICY_WORDS[tool.policy];

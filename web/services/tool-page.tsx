@@ -37,8 +37,8 @@ export default function ToolPage({ id: serviceId, toolId }: { id: string; toolId
             <TryIt tool={data} />
             <Settled>
               <MarkdownCard title="Documentation" text={docs} />
-              <JsonCard title="Input schema" value={data.inputSchema} copy="Copy the input schema" />
-              <JsonCard title="Output schema" value={data.outputSchema} copy="Copy the output schema" />
+              <JsonCard title="Input schema" value={data.inputSchema} copy="Copy input schema" />
+              <JsonCard title="Output schema" value={data.outputSchema} copy="Copy output schema" />
             </Settled>
           </div>
         </>
@@ -77,13 +77,14 @@ function TryIt({ tool }: { tool: ToolDetails }) {
         <div class="stack">
           {effectivelyEnabled ? null : (
             <Notice look="wait">
-              This tool cannot be called now: it, its service or the service's adapter is disabled, or the
-              adapter could not start the service. <a href={`#/services/${serviceId}`}>To the service</a>
+              This tool cannot be called: the tool, its service or the adapter is disabled, or the service
+              could not start. <a href={`#/services/${serviceId}`}>Open service</a>
             </Notice>
           )}
           {policy === "ask" ? (
             <Notice look="wait">
-              A rule asks a person before each call. By hand it cannot wait for one: call it from a script.
+              A rule asks for approval before each call. Only a script can wait for approval: call it from
+              one.
             </Notice>
           ) : null}
           <Suspense fallback={<Loading />}>
@@ -106,7 +107,7 @@ function TryIt({ tool }: { tool: ToolDetails }) {
         <JsonCard
           title="Answer"
           value={answer.result}
-          copy="Copy the answer"
+          copy="Copy result"
           side={<span class="muted small">{formatMs(answer.ms)}</span>}
         />
       )}

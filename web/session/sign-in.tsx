@@ -11,8 +11,7 @@ import { Notice } from "../parts/layout.tsx";
 import { refusal, signIn, wantsKey } from "../server/access.ts";
 import { SERVER_URL } from "../server/connection.ts";
 
-const WRONG_KEY =
-  "The server does not accept this key: it is wrong, was revoked or has expired. Check that all of it was copied.";
+const WRONG_KEY = "This key is wrong, revoked or expired. Check that you copied all of it.";
 
 export function SignIn() {
   const [key, setKey] = useState("");
@@ -23,7 +22,8 @@ export function SignIn() {
     trying.run(async () => {
       const given = key.trim();
       if (given === "") throw new Error("Enter an API key.");
-      if (!/^[\x21-\x7e]+$/.test(given)) throw new Error("A key has no spaces and only plain characters.");
+      if (!/^[\x21-\x7e]+$/.test(given))
+        throw new Error("A key contains no spaces and only ASCII characters.");
       const answer = await createClient({ url: SERVER_URL, key: given }).GET("/environment");
       if (answer.response.status === 401) throw new Error(WRONG_KEY);
       // A server without an environment has no report, but it has let the key in.
@@ -41,8 +41,8 @@ export function SignIn() {
         <div>
           <h1>Sign in</h1>
           <p>
-            This server asks for an API key: the one it was started with (<code>CYRNEL_API_KEY</code>), or one
-            that an administrator made for you. It stays in this tab and is sent to this server only.
+            This server needs an API key: the one it was started with (<code>CYRNEL_API_KEY</code>), or one
+            that an administrator created for you. It stays in this tab and is sent only to this server.
           </p>
         </div>
         {refusal.value === null || trying.error !== null ? null : (
@@ -52,13 +52,13 @@ export function SignIn() {
         )}
         <Failure error={trying.error} />
         <TextField label="API key" type="password" value={key} onChange={setKey} required />
-        <CheckField label="Stay signed in when this tab reloads" checked={keep} onChange={setKeep} />
+        <CheckField label="Keep me signed in in this tab" checked={keep} onChange={setKeep} />
         <Button type="submit" look="primary" icon="key-round" disabled={trying.isBusy}>
           Sign in
         </Button>
         {wantsKey.value ? (
           <Button look="quiet" onClick={goOnWithout}>
-            Go on without a key
+            Continue without a key
           </Button>
         ) : null}
       </form>

@@ -44,7 +44,7 @@ describe.skipIf(chromiumPath === null)("an operator (skipped without a Chromium)
   test("a key is made with that role, shown once, copied, and works until it is revoked", async () => {
     await goTo("Keys");
     await button("New key").click();
-    await button("Make the key").click();
+    await button("Create key").click();
     expect(
       await dialog("New key")
         .getByLabel("Name")
@@ -52,9 +52,9 @@ describe.skipIf(chromiumPath === null)("an operator (skipped without a Chromium)
     ).toBe(true);
     await dialog("New key").getByLabel("Name").fill("nightly report");
     await dialog("New key").getByLabel("Role", { exact: true }).selectOption({ label: "reader" });
-    await button("Make the key").click();
-    const shown = await dialog("The new key").locator(".once").innerText();
-    await button("Copy the key").click();
+    await button("Create key").click();
+    const shown = await dialog("New key created").locator(".once").innerText();
+    await button("Copy key").click();
     await expect.poll(() => page.evaluate(() => navigator.clipboard.readText())).toBe(shown.trim());
     const key = shown.trim();
     const ask = () => fetch(`${server.url}/tools`, { headers: { authorization: `Bearer ${key}` } });
@@ -62,18 +62,18 @@ describe.skipIf(chromiumPath === null)("an operator (skipped without a Chromium)
     expect(tools.map(({ id }) => id)).toContain("listTasks");
     expect(tools.map(({ id }) => id)).not.toContain("clearBoard");
 
-    await button("I have it").click();
+    await button("Done").click();
     expect(await button("New key").evaluate((element) => element === document.activeElement)).toBe(true);
     await row("nightly report").getByText("role reader").waitFor();
     expect(await page.content()).not.toContain(key);
     await row("nightly report").getByRole("button", { name: "Revoke" }).click();
     await dialog("Revoke").getByRole("button", { name: "Revoke" }).click();
-    await page.getByText("No key").waitFor();
+    await page.getByText("No keys yet").waitFor();
     expect((await ask()).status).toBe(401);
   });
 
   test("rules are added, put in another order and deleted, and the order is what counts", async () => {
-    await goTo("Policies");
+    await goTo("Rules");
     for (const [tool, decision] of [
       ["*", "Allow"],
       ["clear*", "Block"],
@@ -81,7 +81,7 @@ describe.skipIf(chromiumPath === null)("an operator (skipped without a Chromium)
       await page.getByLabel("Service").fill("demo");
       await page.getByLabel("Tool").fill(tool);
       await page.getByLabel("Decision").selectOption({ label: decision });
-      await button("Add the rule").click();
+      await button("Add rule").click();
       await row(`demo.${tool}`).first().waitFor();
     }
     const decide = async () => (await server.send("GET", "/tools/demo/clearBoard")).body.policy;
@@ -97,7 +97,7 @@ describe.skipIf(chromiumPath === null)("an operator (skipped without a Chromium)
   test("services are installed from a URL, a file and a registry; what is wrong is said and nothing typed is lost", async () => {
     const { files, document } = server.orders;
     await goTo("Services");
-    await page.getByRole("link", { name: "Install a service" }).click();
+    await page.getByRole("link", { name: "Install service" }).click();
     await button("URL").click();
     await page.getByLabel("Id", { exact: true }).fill("by_url");
     await page.getByLabel("URL of the definition").fill("http://10.0.0.1/openapi.json");
@@ -110,18 +110,18 @@ describe.skipIf(chromiumPath === null)("an operator (skipped without a Chromium)
     await page.getByRole("heading", { name: "Orders by_url" }).waitFor();
 
     await goTo("Services");
-    await page.getByRole("link", { name: "Install a service" }).click();
+    await page.getByRole("link", { name: "Install service" }).click();
     await button("File").click();
     await page.getByLabel("Id", { exact: true }).fill("by_file");
     await page
-      .getByLabel("File with the definition")
+      .getByLabel("Definition file")
       .setInputFiles({ name: "orders.json", mimeType: "application/json", buffer: Buffer.from(document) });
     await page.getByText("orders.json, ").waitFor();
     await button("Install").last().click();
     await page.getByRole("heading", { name: "Orders by_file" }).waitFor();
 
     await goTo("Services");
-    await page.getByRole("link", { name: "Install a service" }).click();
+    await page.getByRole("link", { name: "Install service" }).click();
     await button("Registry").click();
     await page.getByLabel("Id", { exact: true }).fill("by_registry");
     await page.getByLabel("URL of the registry entry").fill(`${files}/entry.json`);
@@ -129,10 +129,10 @@ describe.skipIf(chromiumPath === null)("an operator (skipped without a Chromium)
     await page.getByRole("heading", { name: "Orders by_registry" }).waitFor();
     await page.getByRole("link", { name: "Definition" }).click();
     await button("Update from the registry").click();
-    await page.getByText("The definition is the same as before.").waitFor();
+    await page.getByText("The definition has not changed.").waitFor();
 
-    await button("Delete the service").click();
-    await dialog("Delete the service").getByRole("button", { name: "Delete" }).click();
+    await button("Delete service").click();
+    await dialog("Delete service").getByRole("button", { name: "Delete" }).click();
     await page.getByText("by_registry is deleted.").waitFor();
     await page.locator("main").getByText("by_file").waitFor();
     expect(await page.locator("main").getByText("by_registry").count()).toBe(0);
@@ -142,17 +142,17 @@ describe.skipIf(chromiumPath === null)("an operator (skipped without a Chromium)
     const rule = { name: "read", origins: ["https://api.example.com"], methods: ["GET"] };
     const says = "Scripts may send GET requests to https://api.example.com, to any path.";
     await goTo("Services");
-    await page.getByRole("link", { name: "Install a service" }).click();
+    await page.getByRole("link", { name: "Install service" }).click();
     await page.getByLabel("Adapter").selectOption("http");
     await page.getByLabel("Definition").fill(JSON.stringify({ rules: [rule] }));
-    await button("Show what it would allow").click();
+    await button("Preview").click();
     await page.getByText(says).waitFor();
     await page.getByLabel("Definition").fill(JSON.stringify({ rules: [{ ...rule, methods: ["DELETE"] }] }));
     await page.getByText(says).waitFor({ state: "detached" });
     await page.getByLabel("Definition").fill(JSON.stringify({ rules: [rule] }));
     await page.getByLabel("Id", { exact: true }).fill("rules");
     await button("Install").last().click();
-    await page.getByRole("heading", { name: "once it is enabled" }).waitFor();
+    await page.getByRole("heading", { name: "once enabled" }).waitFor();
     expect(await page.getByText(says).count()).toBeGreaterThan(0);
     await server.send("DELETE", "/services/rules");
     await goTo("Services");
@@ -170,13 +170,13 @@ describe.skipIf(chromiumPath === null)("an operator (skipped without a Chromium)
       paths: { "/whole": get("whole"), "/broken": get("broken", broken) },
     };
     await goTo("Services");
-    await page.getByRole("link", { name: "Install a service" }).click();
+    await page.getByRole("link", { name: "Install service" }).click();
     await page.getByLabel("Adapter").selectOption("openapi");
     await page.getByLabel("Id", { exact: true }).fill("half");
     await page.getByLabel("Definition").fill(JSON.stringify(document));
     await button("Install").last().click();
     await page.getByRole("heading", { name: "Half half" }).waitFor();
-    await page.getByText("Left out of its definition:").waitFor();
+    await page.getByText("Skipped in its definition:").waitFor();
     const says = 'GET /broken (broken) is left out. It refers to "#/components/parameters/<b>none</b>"';
     await row(says).waitFor();
     await page.getByRole("link", { name: "whole" }).waitFor();
@@ -188,7 +188,7 @@ describe.skipIf(chromiumPath === null)("an operator (skipped without a Chromium)
     await page.getByRole("link", { name: /^Demo board/ }).click();
     await page.getByRole("switch", { name: "Tool addTask enabled" }).click();
     await page.getByRole("link", { name: "addTask" }).click();
-    await page.getByText("This tool cannot be called now").waitFor();
+    await page.getByText("This tool cannot be called").waitFor();
     expect(await button("Call").isDisabled()).toBe(true);
     await page.getByRole("link", { name: "← demo" }).click();
     await page.getByRole("switch", { name: "Tool addTask enabled" }).click();
@@ -202,7 +202,7 @@ describe.skipIf(chromiumPath === null)("an operator (skipped without a Chromium)
     await button("Save settings").click();
     await page.getByRole("alert").waitFor();
     await opened.forgive(/412/);
-    await button("Show what is stored now").click();
+    await button("Show stored values").click();
     await expect.poll(() => page.getByLabel("maxTasks").inputValue()).toBe("9");
   });
 
@@ -251,7 +251,7 @@ describe.skipIf(chromiumPath === null)("an operator (skipped without a Chromium)
     await goTo("Modules");
     // A notice of the test before would be taken for one of this test.
     await expect.poll(() => page.getByText(/^packed is /).count(), { timeout: 10_000 }).toBe(0);
-    await page.getByLabel("From").selectOption({ label: "A registry entry" });
+    await page.getByLabel("Source").selectOption({ label: "Registry entry" });
     await page.getByLabel("URL").fill(`${files}/wrong-module.json`);
     await button("Install").click();
     await page.getByRole("alert").getByText("hash_mismatch").waitFor();
@@ -268,7 +268,7 @@ describe.skipIf(chromiumPath === null)("an operator (skipped without a Chromium)
     await page.getByRole("link", { name: "The packed packed" }).click();
     await page.getByText("1.0.0").waitFor();
     await button("Update").click();
-    await page.getByText("packed is the newest already.").waitFor();
+    await page.getByText("packed is already up to date.").waitFor();
     await publishModule("2.0.0");
     await button("Update").click();
     await page.getByText("packed is updated.").waitFor();
@@ -289,7 +289,7 @@ describe.skipIf(chromiumPath === null)("an operator (skipped without a Chromium)
       .waitFor();
     await expect.poll(() => page.locator("main .list > li").count()).toBe(2);
     await page.getByLabel("Outcome").selectOption({ label: "Refused" });
-    await page.getByText("No record").waitFor();
+    await page.getByText("No records yet").waitFor();
     await page.getByLabel("Outcome").selectOption({ label: "All outcomes" });
     const [download] = await Promise.all([page.waitForEvent("download"), button("Export").click()]);
     expect(download.suggestedFilename()).toBe("audit.jsonl");

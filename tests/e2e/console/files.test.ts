@@ -80,7 +80,7 @@ describe.skipIf(chromiumPath === null)("files (skipped without a Chromium)", { r
     );
     await button(/^Run/).click();
     const { id } = await (await submitted).json();
-    await page.getByRole("link", { name: `Process ${id}` }).waitFor();
+    await page.getByRole("link", { name: `Run ${id}` }).waitFor();
     return read(id);
   };
   const isSafe = async () => {
@@ -106,9 +106,9 @@ describe.skipIf(chromiumPath === null)("files (skipped without a Chromium)", { r
     await page.getByLabel("File 1", { exact: true }).fill("../up");
     await page.getByText(/The file name has a segment/).waitFor();
     await page.getByLabel("File 1", { exact: true }).fill("b.txt");
-    await page.getByText("Another file has this name.").first().waitFor();
+    await page.getByText("Another file already has this name.").first().waitFor();
     await button(/^Run/).click();
-    await page.getByRole("alert").getByText("Another file has this name.").waitFor();
+    await page.getByRole("alert").getByText("Another file already has this name.").waitFor();
     await page.getByLabel("File 1", { exact: true }).fill("in/orders.csv");
     await button("Remove file 2").click();
     await button("Files · 2").waitFor();
@@ -123,16 +123,14 @@ describe.skipIf(chromiumPath === null)("files (skipped without a Chromium)", { r
     expect([again.id > first.id, again.files]).toEqual([true, first.files]);
 
     await show(`processes/${first.id}`);
-    const given = page
-      .locator(".card")
-      .filter({ has: page.getByRole("heading", { name: "Files it was given" }) });
+    const given = page.locator(".card").filter({ has: page.getByRole("heading", { name: "Input files" }) });
     await given.getByText("in/orders.csv").waitFor();
     await given.getByRole("button", { name: "Preview in/orders.csv" }).click();
     await given.getByRole("table").waitFor();
     await button("Run again").click();
     await page.getByText("success", { exact: true }).waitFor();
     await given.getByText("in/orders.csv").waitFor();
-    await button("Edit a copy").click();
+    await button("Edit copy").click();
     await button("Files · 2").waitFor();
   });
 
@@ -171,7 +169,7 @@ describe.skipIf(chromiumPath === null)("files (skipped without a Chromium)", { r
     await choose(content("slow.txt", "slow"));
     await page.getByRole("progressbar", { name: "Uploaded" }).waitFor();
     await button(/^Run/).click();
-    await page.getByText(/slow\.txt is still being uploaded/).waitFor();
+    await page.getByText(/slow\.txt is still uploading/).waitFor();
     gate.resolve();
     await page.getByText("4 B", { exact: true }).waitFor();
     await page.unroute(/\/files\?/);
@@ -191,9 +189,9 @@ describe.skipIf(chromiumPath === null)("files (skipped without a Chromium)", { r
       files: { "pasted.txt": { text: "pasted" } },
     });
     await show(`processes/${body.id}`);
-    await button("Edit a copy").click();
+    await button("Edit copy").click();
     await button("Files · 1").click();
-    await page.getByText("Not among your uploads: pick it again.").waitFor();
+    await page.getByText("This upload no longer exists. Choose the file again.").waitFor();
     await opened.forgive(/404/);
     await choose(content("pasted.txt", "pasted"));
     await page.getByText("6 B", { exact: true }).waitFor();
@@ -229,7 +227,7 @@ describe.skipIf(chromiumPath === null)("files (skipped without a Chromium)", { r
         .fill("await cyrnel.files.write('live.txt', 'x'); await cyrnel.ask({ message: 'on?', schema: {} })");
       const { approvals } = await run();
       await page.getByText("paused", { exact: true }).waitFor();
-      expect(await page.getByText("Files it left").count()).toBe(0);
+      expect(await page.getByText("Artifacts").count()).toBe(0);
       const [approval] = approvals;
       await server.send("POST", `/approvals/${approval}/approve`, { data: {} });
       await row("live.txt").waitFor();
@@ -261,8 +259,8 @@ describe.skipIf(chromiumPath === null)("files (skipped without a Chromium)", { r
         .poll(() => text.locator(".preview").innerText())
         .toBe("first line\nthe end \\u202egnp.exe\\u0007");
       const long = await preview("long.txt");
-      await long.getByText("Its first 256 KiB of 390.6 KiB.").waitFor();
-      await (await preview("empty.txt")).getByText("It is empty.").waitFor();
+      await long.getByText("Showing the first 256 KiB of 390.6 KiB.").waitFor();
+      await (await preview("empty.txt")).getByText("This file is empty.").waitFor();
       await isSafe();
     });
 
@@ -277,7 +275,7 @@ describe.skipIf(chromiumPath === null)("files (skipped without a Chromium)", { r
       }
       for (const name of ["fake.png", "fake.jpg"]) {
         const shown = await preview(name);
-        await shown.getByText("no picture that can be shown").waitFor();
+        await shown.getByText("image cannot be shown").waitFor();
         expect(await shown.locator("img").count()).toBe(0);
       }
       await isSafe();
@@ -342,7 +340,7 @@ describe.skipIf(chromiumPath === null)("files (skipped without a Chromium)", { r
         Buffer.from('{"total":42,"list":["a","b"]}'),
       ]);
       expect(await save("Download data.bin")).toEqual(["data.bin", Buffer.from([0, 1, 2])]);
-      const [name, tar] = await save("All as tar");
+      const [name, tar] = await save("Download all");
       expect(name).toBe(`process-${left}-artifacts.tar`);
       for (const part of ["ustar", "out/report.json", "page.html", HOSTILE])
         expect(tar.includes(part)).toBe(true);

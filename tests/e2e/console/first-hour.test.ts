@@ -29,7 +29,7 @@ describe.skipIf(chromiumPath === null)("the first hour (skipped without a Chromi
   const panel = () => page.locator(".workbench > .stack");
 
   async function write(code: string): Promise<void> {
-    await goTo("Run");
+    await goTo("Editor");
     await page.locator(".cm-content").click();
     await page.keyboard.press("ControlOrMeta+a");
     await page.keyboard.insertText(code);
@@ -42,7 +42,7 @@ describe.skipIf(chromiumPath === null)("the first hour (skipped without a Chromi
     await page.goto(`${server.url}/`);
     await page.getByLabel("API key").fill("not-the-key");
     await button("Sign in").click();
-    await page.getByText(/^The server does not accept this key: it is wrong/).waitFor();
+    await page.getByText(/^This key is wrong/).waitFor();
     await page.getByText("CYRNEL_API_KEY").waitFor();
     // The browser itself notes that the server said no.
     expect(opened.complaints.splice(0).filter((text) => !text.includes("401"))).toEqual([]);
@@ -92,12 +92,12 @@ describe.skipIf(chromiumPath === null)("the first hour (skipped without a Chromi
 
   test("a service is installed from a pasted document", async () => {
     await goTo("Services");
-    await page.getByRole("link", { name: "Install a service" }).click();
+    await page.getByRole("link", { name: "Install service" }).click();
     await page.getByLabel("Id", { exact: true }).fill("orders");
     await page.getByLabel("Definition").fill(server.orders.document);
     await button("Install").last().click();
     await page.getByRole("heading", { name: "Orders" }).waitFor();
-    await page.getByText("Disabled: its tools cannot be found or called.").waitFor();
+    await page.getByText("Disabled: scripts cannot find or call its tools.").waitFor();
     await page.getByRole("link", { name: "getOrder" }).waitFor();
   });
 
@@ -115,7 +115,7 @@ describe.skipIf(chromiumPath === null)("the first hour (skipped without a Chromi
     await page.getByRole("link", { name: "Settings" }).click();
     await page.getByLabel("timeoutMs").fill("5000");
     await button("Save settings").click();
-    await page.getByText("The settings are saved.").waitFor();
+    await page.getByText("Settings saved.").waitFor();
     const { body } = await server.send("GET", "/services/orders/config");
     expect(body.config).toEqual({ timeoutMs: 5000 });
   });
@@ -192,11 +192,11 @@ describe.skipIf(chromiumPath === null)("the first hour (skipped without a Chromi
   });
 
   test("a rule stops a call; it is approved in the inbox that the badge leads to, and the trail tells of it", async () => {
-    await goTo("Policies");
+    await goTo("Rules");
     await page.getByLabel("Service").fill("orders");
     await page.getByLabel("Tool").fill("cancel*");
     await page.getByText("orders.cancelOrder, now: allow").waitFor();
-    await button("Add the rule").click();
+    await button("Add rule").click();
     await page.getByText("orders.cancel*").waitFor();
 
     await write('return (await tools.orders.cancelOrder({ path: { id: "o-99" } })).body;');
@@ -208,10 +208,10 @@ describe.skipIf(chromiumPath === null)("the first hour (skipped without a Chromi
     await waiting.getByText('"o-99"').waitFor();
     await waiting.getByText("destructive").waitFor();
     await waiting.getByRole("button", { name: "Approve" }).click();
-    await page.getByText("Nothing waits for you").waitFor();
+    await page.getByText("No approvals waiting").waitFor();
     await page.locator(".nav-link .badge").waitFor({ state: "detached" });
 
-    await goTo("Run");
+    await goTo("Editor");
     await ended("success");
     const call = panel().locator(".trail details").first();
     await call.locator("summary").click();
@@ -224,7 +224,7 @@ describe.skipIf(chromiumPath === null)("the first hour (skipped without a Chromi
     );
     await button(/^Run/).click();
     const waiting = page.getByRole("article");
-    await waiting.getByLabel("Reason, if you deny").fill("not today");
+    await waiting.getByLabel("Reason for denying").fill("not today");
     await waiting.getByRole("button", { name: "Deny" }).click();
     await ended("success");
     expect(await panel().locator(".tree").first().textContent()).toContain("not today");
@@ -251,7 +251,7 @@ describe.skipIf(chromiumPath === null)("the first hour (skipped without a Chromi
   });
 
   test("processes are listed, found again, run again and compared", async () => {
-    await goTo("Processes");
+    await goTo("Runs");
     await page.getByLabel("Show").selectOption({ label: "Canceled" });
     const rows = page.locator(".list-row");
     await expect.poll(() => rows.count(), { timeout: 30_000 }).toBe(1);

@@ -48,7 +48,7 @@ describe.skipIf(chromiumPath === null)("packages (skipped without a Chromium)", 
   const goTo = (view: string) => page.getByRole("link", { name: view, exact: true }).click();
 
   async function add(name: string, range = ""): Promise<void> {
-    await button("Add a package").click();
+    await button("Add package").click();
     await page.getByRole("dialog").getByLabel("Name").fill(name);
     await page.getByRole("dialog").getByLabel("Version or range").fill(range);
     await button("Add").click();
@@ -60,12 +60,12 @@ describe.skipIf(chromiumPath === null)("packages (skipped without a Chromium)", 
     await page.getByRole("status").getByText("adder is being installed").first().waitFor();
     await page.getByRole("link", { name: /^adder 1\.0\.0/ }).waitFor();
     await add("not-there-at-all");
-    await page.getByText("not-there-at-all was not installed").waitFor();
+    await page.getByText("not-there-at-all could not be installed").waitFor();
     expect(await page.evaluate(() => "cyrnelMark" in window)).toBe(false);
   });
 
   test("a lock file is sent with it", async () => {
-    await button("Add a package").click();
+    await button("Add package").click();
     const text = JSON.stringify({
       lockfileVersion: 3,
       packages: { "node_modules/other": { version: "1.0.0" } },
@@ -80,14 +80,14 @@ describe.skipIf(chromiumPath === null)("packages (skipped without a Chromium)", 
   test("it is shown with what it was made of", async () => {
     await page.getByRole("link", { name: /^adder 1\.0\.0/ }).click();
     await page.getByText('import … from "adder"').waitFor();
-    await page.getByText("Made of 1 package").waitFor();
-    await button("Copy the integrity of adder").waitFor();
+    await page.getByText("Contains 1 package").waitFor();
+    await button("Copy integrity of adder").waitFor();
     expect(await opened.audit()).toEqual([]);
     expect(await page.evaluate(() => "cyrnelMark" in window)).toBe(false);
   });
 
   test("the editor completes its name and its exports; the run names it", async () => {
-    await goTo("Run");
+    await goTo("Editor");
     const editor = page.locator(".cm-content");
     await editor.click();
     const option = (label: string) =>

@@ -70,15 +70,15 @@ describe.skipIf(chromiumPath === null)("trouble (skipped without a Chromium)", {
     await write(SCRIPT);
     const port = new URL(server.url).port;
     await server.stop();
-    await page.getByRole("status").getByText("The server does not answer.").waitFor();
+    await page.getByRole("status").getByText("Retrying; your changes are kept.").waitFor();
     await button(/^Run/).click();
-    await page.getByRole("alert").getByText("The server cannot be reached at the moment.").waitFor();
+    await page.getByRole("alert").getByText("Cannot reach the server.").waitFor();
     // A view that was not loaded yet.
-    await goTo("Processes");
+    await goTo("Runs");
     server = await startServer({ database, environment: { ...ENVIRONMENT, PORT: port } });
-    await page.getByText("The server does not answer.").waitFor({ state: "detached" });
-    await page.getByText("Nothing has run here yet.").waitFor();
-    await goTo("Run");
+    await page.getByText("Retrying; your changes are kept.").waitFor({ state: "detached" });
+    await page.getByText("No runs yet. Press New run to start one.").waitFor();
+    await goTo("Editor");
     expect(await written()).toBe(SCRIPT);
     await button(/^Run/).click();
     await panel().getByText("what was written before").waitFor();
@@ -119,7 +119,7 @@ describe.skipIf(chromiumPath === null)("trouble (skipped without a Chromium)", {
       location.hash = hash;
     }, `/processes/${id}`);
     await page.locator("main .console").waitFor();
-    await goTo("Run");
+    await goTo("Editor");
 
     await write(
       'console.log("\\u001b[31mred\\u001b[0m \\u001b]8;;javascript:1\\u0007link\\u001b]8;;\\u0007 \\u202e<b>\\u001b]never ended");',
@@ -140,7 +140,7 @@ describe.skipIf(chromiumPath === null)("trouble (skipped without a Chromium)", {
     await page.getByRole("alert").getByText("processes:write").waitFor();
     for (const [view, scope] of [
       ["Approvals", "approvals:decide"],
-      ["Policies", "keys:admin"],
+      ["Rules", "keys:admin"],
       ["Roles", "keys:admin"],
       ["Keys", "keys:admin"],
       ["Audit", "logs:read"],
@@ -149,7 +149,7 @@ describe.skipIf(chromiumPath === null)("trouble (skipped without a Chromium)", {
       await goTo(view);
       await page.getByRole("alert").getByText(scope).first().waitFor();
     }
-    await goTo("Processes");
+    await goTo("Runs");
     await page.locator("main .list-row").first().waitFor();
     await goTo("System");
     await page.getByText("permission model").waitFor();
@@ -158,7 +158,7 @@ describe.skipIf(chromiumPath === null)("trouble (skipped without a Chromium)", {
 
   test("signing out leaves nothing of the script; a key that is revoked at work leads to the sign-in and keeps it", async () => {
     const { id, key } = await makeKey(["processes:read", "processes:write"]);
-    await goTo("Run");
+    await goTo("Editor");
     await button("Sign out").click();
     expect(await page.evaluate(() => Object.keys(sessionStorage))).toEqual([]);
     await page.getByLabel("API key").fill(key);
@@ -168,7 +168,7 @@ describe.skipIf(chromiumPath === null)("trouble (skipped without a Chromium)", {
     await write(SCRIPT);
     await server.request("DELETE", `/keys/${id}`);
     await button(/^Run/).click();
-    await page.getByText("revoked, or has expired").waitFor();
+    await page.getByText("revoked or has expired").waitFor();
     await page.getByLabel("API key").fill(TEST_KEY);
     await button("Sign in").click();
     await page.locator(".cm-content").waitFor();
@@ -177,7 +177,7 @@ describe.skipIf(chromiumPath === null)("trouble (skipped without a Chromium)", {
   });
 
   test("a server that is asked too much says when to try again; nothing is lost", async () => {
-    await goTo("Run");
+    await goTo("Editor");
     for (let status = 200; status !== 429; ) {
       const answers = await Promise.all(Array.from({ length: 50 }, () => server.get("/environment")));
       status = answers.at(-1)?.status ?? 0;

@@ -101,7 +101,7 @@ describe.skipIf(chromiumPath === null)("every page (skipped without a Chromium)"
   }
 
   const VIEWS: readonly (readonly [view: string, ready: string])[] = [
-    ["run", "Nothing has run yet"],
+    ["run", "No runs yet"],
     ["processes", "hostile"],
     ["processes/FAILED", "failed: script error"],
     ["processes/PAUSED", "demo.clearBoard"],
@@ -120,9 +120,9 @@ describe.skipIf(chromiumPath === null)("every page (skipped without a Chromium)"
     ["audit", "tool.call"],
     ["logs", "/processes"],
     ["modules", "TypeScript in a process"],
-    ["modules/typescript-process", "Writing scripts for it"],
+    ["modules/typescript-process", "How to write scripts"],
     ["packages", "zod"],
-    ["packages/zod/ZOD", "Made of 1 package"],
+    ["packages/zod/ZOD", "Contains 1 package"],
     ["system", "permission model"],
   ];
 
@@ -166,7 +166,7 @@ describe.skipIf(chromiumPath === null)("every page (skipped without a Chromium)"
     ["roles", "demo.*", /^Change$/],
     ["roles", "demo.*", /^Delete$/],
     ["policies", "demo.clear*", /^Delete$/],
-    ["services/demo/definition", "SHA-256", /^Delete the service$/],
+    ["services/demo/definition", "SHA-256", /^Delete service$/],
     ["processes/FAILED", "failed: script error", /^Delete$/],
   ];
 

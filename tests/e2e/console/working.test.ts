@@ -41,8 +41,8 @@ describe.skipIf(chromiumPath === null)("a person at work (skipped without a Chro
     }, `/${view}`);
 
   test("the list of processes is live: it asks for nothing while nothing happens, and shows what others start and how it ends", async () => {
-    await goTo("Processes");
-    await page.getByText("Nothing has run here yet.").waitFor();
+    await goTo("Runs");
+    await page.getByText("No runs yet. Press New run to start one.").waitFor();
     const asked: string[] = [];
     page.on("request", (request) => asked.push(new URL(request.url()).pathname));
     const id = await submit("return await cyrnel.ask({ message: 'go on?' })", { ref: "from-elsewhere" });
@@ -58,7 +58,7 @@ describe.skipIf(chromiumPath === null)("a person at work (skipped without a Chro
     await server.send("POST", `/processes/${id}/signals/kill`);
     await row("from-elsewhere").getByText("canceled").waitFor();
     await page.getByLabel("Show").selectOption({ label: "Succeeded" });
-    await page.getByText("None that fits these filters.").waitFor();
+    await page.getByText("No matches for these filters.").waitFor();
     await submit("return 1", { ref: "fits" });
     await row("fits").getByText("success").waitFor();
     await page.getByLabel("Show").selectOption({ label: "All" });
@@ -73,7 +73,7 @@ describe.skipIf(chromiumPath === null)("a person at work (skipped without a Chro
     await ended(refused);
     await show(`processes/${refused}`);
     await page.locator(".trail .tool").getByText("fetch", { exact: true }).waitFor();
-    await goTo("Processes");
+    await goTo("Runs");
   });
 
   test("two runs are compared side by side", async () => {
@@ -83,8 +83,8 @@ describe.skipIf(chromiumPath === null)("a person at work (skipped without a Chro
     );
     await Promise.all([read(one), read(other)]);
     expect(await button("Compare 0/2").isDisabled()).toBe(true);
-    await page.getByLabel(`Mark process ${one} `).check();
-    await page.getByLabel(`Mark process ${other} `).check();
+    await page.getByLabel(`Select run ${one} `).check();
+    await page.getByLabel(`Select run ${other} `).check();
     await button("Compare 2/2").click();
     const changes = page.locator(".changes");
     await changes.getByText("- /total 1").waitFor();
@@ -104,15 +104,15 @@ describe.skipIf(chromiumPath === null)("a person at work (skipped without a Chro
     await page.getByText("success", { exact: true }).waitFor();
     await button("Delete").click();
     await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
-    await page.getByText(`Process ${id} is deleted.`).waitFor();
+    await page.getByText(`Run ${id} is deleted.`).waitFor();
   });
 
   test("an input is written as JSON or in a form after its schema, typed in the editor, shown, and changed for a run again", async () => {
-    await goTo("Run");
+    await goTo("Editor");
     const editor = page.getByRole("textbox", { name: "Script" });
     await editor.fill("return cyrnel.input.");
     await button("Input").click();
-    const json = page.getByLabel("Input, JSON");
+    const json = page.getByLabel("Input (JSON)");
     await json.fill('{"count": 1,');
     await page.getByText(/The input must be JSON/).waitFor();
     await json.fill('{"count": 1}');
@@ -125,14 +125,14 @@ describe.skipIf(chromiumPath === null)("a person at work (skipped without a Chro
       properties: { count: { type: "integer" }, label: { type: "string" } },
       required: ["count"],
     };
-    await page.getByLabel("Input schema, JSON Schema").fill(JSON.stringify(schema));
+    await page.getByLabel("Input schema (JSON Schema)").fill(JSON.stringify(schema));
     await page.getByLabel(/^label/).fill("ten");
     await page.getByLabel(/^count/).fill("10");
     await editor.fill("return [cyrnel.input.count * 2, cyrnel.input.label]");
     await button(/^Run/).click();
     await page.getByText("success", { exact: true }).waitFor();
     await page.locator(".tree").getByText("20").waitFor();
-    await page.getByRole("link", { name: /^Process \d+/ }).click();
+    await page.getByRole("link", { name: /^Run \d+/ }).click();
     const input = page
       .locator(".card")
       .filter({ has: page.getByRole("heading", { name: "Input", exact: true }) });
@@ -144,11 +144,11 @@ describe.skipIf(chromiumPath === null)("a person at work (skipped without a Chro
     await input.getByText("21").waitFor();
     const id = Number(page.url().split("/").at(-1));
     expect(await read(id)).toMatchObject({ input: { count: 21, label: "ten" }, result: [42, "ten"] });
-    await button("Edit a copy").click();
+    await button("Edit copy").click();
     await button("Input").click();
     expect(await page.getByLabel(/^count/).inputValue()).toBe("21");
-    await page.getByLabel("Input schema, JSON Schema").fill("");
-    await page.getByLabel("Input, JSON").fill("");
+    await page.getByLabel("Input schema (JSON Schema)").fill("");
+    await page.getByLabel("Input (JSON)").fill("");
     await show("processes");
   });
 
@@ -159,14 +159,14 @@ describe.skipIf(chromiumPath === null)("a person at work (skipped without a Chro
     await goTo(/^Approvals/);
     const waiting = page.getByRole("article", { name: "demo.clearBoard" });
     await waiting.getByText('"a"').waitFor();
-    await waiting.getByLabel("Approve").selectOption({ label: "This tool, for the rest of this process" });
+    await waiting.getByLabel("Approve").selectOption({ label: "This tool, for the rest of this run" });
     await waiting.getByRole("button", { name: "Approve" }).click();
     expect(await ended(id)).toMatchObject({ exitState: "success", result: "all" });
-    await page.getByText("Nothing waits for you").waitFor();
+    await page.getByText("No approvals waiting").waitFor();
     await page.getByLabel("Show").selectOption({ label: "Approved" });
     await row("demo.clearBoard").getByText("approved").waitFor();
-    await goTo("Policies");
-    await row(`Process ${id} only`).getByText("allow").waitFor();
+    await goTo("Rules");
+    await row(`Run ${id} only`).getByText("allow").waitFor();
   });
 
   test("what is different from the call that was approved before stands out", async () => {
@@ -188,7 +188,7 @@ describe.skipIf(chromiumPath === null)("a person at work (skipped without a Chro
       `const { amount } = await cyrnel.ask({ message: "How much may it cost?", schema: ${JSON.stringify(schema)} });
        return [amount, await cyrnel.ask({ message: "And in words?" })];`,
     );
-    const question = page.getByRole("article", { name: "A question of the script" });
+    const question = page.getByRole("article", { name: "Question from the script" });
     await question.getByText("How much may it cost?").waitFor();
     await question.getByLabel(/^amount/).fill("0");
     await question.getByRole("button", { name: "Answer" }).click();
@@ -231,7 +231,7 @@ describe.skipIf(chromiumPath === null)("a person at work (skipped without a Chro
        await tools.notes.write({ body: { text: "x".repeat(30_000) + " the end" } });`,
     );
     await show("approvals");
-    const question = page.getByRole("article", { name: "A question of the script" });
+    const question = page.getByRole("article", { name: "Question from the script" });
     await question.getByText(`Process ${id}, submitted by`).waitFor();
     await question.locator("blockquote").getByText("Cyrnel: all is well \\u202e\\u200b").waitFor();
     await question.getByRole("button", { name: "Answer" }).click();
@@ -271,7 +271,7 @@ describe.skipIf(chromiumPath === null)("a person at work (skipped without a Chro
     expect(readAgain.map(({ pathname }) => pathname)).toEqual([`/approvals/${third}`]);
     expect(asked.filter(({ search }) => search.includes("state=approved"))).toHaveLength(1);
     for (const id of [second, third]) await server.send("POST", `/approvals/${id}/deny`, {});
-    await page.getByText("Nothing waits for you").waitFor();
+    await page.getByText("No approvals waiting").waitFor();
   });
 
   test("a hidden page holds no connection, and continues where it was when it is shown again", async () => {
@@ -334,7 +334,7 @@ describe.skipIf(chromiumPath === null)("a person at work (skipped without a Chro
     const tail = page.getByRole("log");
     const id = await submit("return 1");
     await tail.getByText(`#${id}`).first().waitFor();
-    await page.getByLabel("Process").fill(String(id));
+    await page.getByLabel("Run", { exact: true }).fill(String(id));
     await expect
       .poll(async () =>
         (await tail.locator("details").allInnerTexts()).every((text) => text.includes(`#${id}`)),
@@ -368,7 +368,7 @@ describe.skipIf(chromiumPath === null)("a person at work (skipped without a Chro
     await page.reload();
     await page.locator(".cm-content").waitFor();
     await page.keyboard.press("Tab");
-    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("Skip to the content");
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("Skip to content");
     await page.keyboard.press("Enter");
     const inEditor = () =>
       page.evaluate(() => document.activeElement?.classList.contains("cm-content") ?? false);
