@@ -267,7 +267,7 @@ describe("when records cannot be stored", () => {
         () => true,
       ),
     );
-    expect(lines.some(({ msg }) => String(msg).includes("tried again"))).toBe(true);
+    expect(lines.some(({ msg }) => String(msg).includes("retrying"))).toBe(true);
     await database.pool`alter table audit_log_away rename to audit_log`;
     await until("all is well again", () =>
       writer.admit().then(

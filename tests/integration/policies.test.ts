@@ -141,7 +141,7 @@ describe("what the answer tells", () => {
     });
     const empty = await post({ servicePattern: "gitlab", toolPattern: "*", decision: "block" });
     expect([empty.status, empty.body.affected]).toEqual([201, 0]);
-    expect(empty.body.hints).toEqual([expect.stringContaining("gitlab.* matches no tool")]);
+    expect(empty.body.hints).toEqual([expect.stringContaining("gitlab.* matches no installed tool")]);
   });
 
   test("that a rule behind a wider one decides nothing", async () => {

@@ -61,10 +61,10 @@ describe("a role", () => {
     });
     expect(made.status).toBe(201);
     expect(made.body.hints).toEqual([
-      expect.stringContaining("gitlab.* matches no tool"),
+      expect.stringContaining("gitlab.* matches no installed tool"),
       "github can match no tool: a path is service.tool. Did you mean github.*?",
-      expect.stringContaining("a.b.c matches no tool"),
-      expect.stringContaining("*.nothing matches no tool"),
+      expect.stringContaining("a.b.c matches no installed tool"),
+      expect.stringContaining("*.nothing matches no installed tool"),
     ]);
   });
 

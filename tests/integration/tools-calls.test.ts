@@ -331,7 +331,7 @@ describe("a call by a script", () => {
     });
     expect(body.stdout).toContain('{"echoed":{"title":"abc","query":{"page":1}}}');
     expect(body.stdout).toContain("ToolError not_found: There is no tool shop.lost");
-    expect(body.stdout).toContain("ToolError invalid_parameters: The parameters of shop.list do not fit");
+    expect(body.stdout).toContain("ToolError invalid_parameters: The parameters of shop.list are invalid");
     const { calls } = (await server.get(`/processes/${body.id}/calls`)).body;
     expect(calls.map(({ status }: { status: string }) => status)).toEqual(["ok", "error", "error"]);
     expect(calls[0]).toMatchObject({ parameters: { title: "abc" }, result: { echoed: { title: "abc" } } });
