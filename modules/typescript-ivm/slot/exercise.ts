@@ -11,6 +11,7 @@ const COMMON = `(async () => {
   console.log("text", 1, true);
   console.error("text");
   cyrnel.output({ done: 1 });
+  tools.service.tool({});
   await tools.service.tool({ text: "a", list: [1, 2], flag: true });
   setTimeout(() => {}, 1);
   return { items: [{ id: 1, name: "a", price: 1.5, active: false, note: null }] };
@@ -64,8 +65,8 @@ export function exercise(isolate: PreparedIsolate, libraries: boolean): void {
     randomSeed: [1, 2, 3, 4],
     readsWideClocks: false,
     limits: {
-      maxConcurrentCalls: 1,
-      maxCalls: 1,
+      maxConcurrentCalls: 2,
+      maxCalls: 2,
       maxMessageBytes: 65_536,
       maxStdoutBytes: 65_536,
       maxStderrBytes: 65_536,
@@ -74,5 +75,10 @@ export function exercise(isolate: PreparedIsolate, libraries: boolean): void {
     },
   };
   isolate.start(JSON.stringify({ jsonrpc: "2.0", method: "start", params }), code, MAX_ENTRY_MS);
-  isolate.receive(`{"jsonrpc":"2.0","id":1,"result":${libraries ? ANSWER : '{"items":[1]}'}}`, MAX_ENTRY_MS);
+  for (const id of libraries ? [1] : [1, 2]) {
+    isolate.receive(
+      `{"jsonrpc":"2.0","id":${id},"result":${libraries ? ANSWER : '{"items":[1]}'}}`,
+      MAX_ENTRY_MS,
+    );
+  }
 }

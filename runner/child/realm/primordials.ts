@@ -19,6 +19,7 @@ export const {
   RangeError: RealmRangeError,
   SyntaxError: RealmSyntaxError,
   TypeError: RealmTypeError,
+  Int32Array: RealmInt32Array,
   Uint8Array: RealmUint8Array,
   WeakMap: RealmWeakMap,
 } = globalThis;

@@ -5,6 +5,7 @@
 
 import { cutAt } from "./json/encode.ts";
 import {
+  charCodeAt,
   defineHidden,
   indexOf,
   JSONParse,
@@ -13,11 +14,13 @@ import {
   mapSet,
   ObjectDefineProperty,
   RealmError,
+  RealmInt32Array,
   RealmMap,
   RealmWeakMap,
   regExpExec,
   StringOf,
   slice,
+  typedArrayLength,
   weakMapGet,
   weakMapSet,
 } from "./primordials.ts";
@@ -36,19 +39,16 @@ export interface Position {
   source: number;
 }
 
-/** Generated column, source index, source line, source column; all 0-based. */
-type Segment = readonly number[];
-
 let mappings = "";
 let sources: readonly string[] = [SCRIPT_NAME];
-let decoded: readonly (readonly Segment[])[] | null = null;
+let decoded: Int32Array | null = null;
 
 /** What the name of a package's code begins with; its digest follows. */
 const PACKAGE_NAME = "cyrnel:package/";
 
 interface PackageMap {
   sources: readonly string[];
-  lines: readonly (readonly Segment[])[];
+  segments: Int32Array;
 }
 
 let readPackageMap: (digest: string) => unknown = () => undefined;
@@ -188,7 +188,7 @@ function findPackagePlace(file: unknown, site: NodeJS.CallSite): string | null {
   }
   const line = site.getLineNumber();
   const column = site.getColumnNumber();
-  const found = line === null || column === null ? null : findSegment(map.lines[line - 1], column);
+  const found = line === null || column === null ? null : findSegment(map.segments, line, column);
   const name = found === null ? undefined : map.sources[found.source];
   if (found === null || typeof name !== "string" || regExpExec(PACKAGE_FILE, name) === null) return null;
   return `${name}:${StringOf(found.line)}:${StringOf(found.column)}`;
@@ -200,9 +200,9 @@ const PACKAGE_FILE = /^(?:@[\w.~-]+\/)?[\w.~-]+@[\w.+~-]+\/[\w@./+~ -]{1,250}$/;
 function parsePackageMap(text: unknown): PackageMap {
   try {
     const map = JSONParse(text as string) as { sources: string[]; mappings: string };
-    return { sources: map.sources, lines: decodeMappings(map.mappings) };
+    return { sources: map.sources, segments: decodeMappings(map.mappings) };
   } catch {
-    return { sources: [], lines: [] };
+    return { sources: [], segments: new RealmInt32Array(0) };
   }
 }
 
@@ -211,34 +211,77 @@ function findSource(line: number | null, column: number | null): Position | null
   if (line === null || column === null) return null;
   if (mappings === "") return { line, column, source: 0 };
   decoded ??= decodeMappings(mappings);
-  return findSegment(decoded[line - 1], column);
+  return findSegment(decoded, line, column);
 }
 
-function findSegment(segments: readonly Segment[] | undefined, column: number): Position | null {
-  if (segments === undefined) return null;
+/** Generated line and column, index of the source, its line and column; all 0-based. */
+const FIELDS = 5;
+
+/** Finds the last segment of a line that begins at or before a column, both 1-based. */
+function findSegment(segments: Int32Array, line: number, column: number): Position | null {
   let low = 0;
-  let high = segments.length - 1;
-  let found: Segment | undefined;
-  while (low <= high) {
+  let high = typedArrayLength(segments) / FIELDS;
+  while (low < high) {
     const middle = (low + high) >> 1;
-    const segment = segments[middle] as Segment;
-    if ((segment[0] as number) <= column - 1) {
-      found = segment;
-      low = middle + 1;
-    } else high = middle - 1;
+    const at = middle * FIELDS;
+    const ahead = (segments[at] as number) - (line - 1) || (segments[at + 1] as number) - (column - 1);
+    if (ahead <= 0) low = middle + 1;
+    else high = middle;
   }
-  if (found === undefined || found.length < 4) return null;
-  const [, source, sourceLine, sourceColumn] = found as [number, number, number, number];
-  return sourceLine < 0 || sourceColumn < 0
-    ? null
-    : { line: sourceLine + 1, column: sourceColumn + 1, source };
+  const at = (low - 1) * FIELDS;
+  const source = segments[at + 2] as number;
+  if (low === 0 || segments[at] !== line - 1 || source < 0) return null;
+  return { line: (segments[at + 3] as number) + 1, column: (segments[at + 4] as number) + 1, source };
 }
 
-function decodeMappings(text: string): readonly (readonly Segment[])[] {
-  try {
-    const { decode } = require("@jridgewell/sourcemap-codec") as typeof import("@jridgewell/sourcemap-codec");
-    return decode(text);
-  } catch {
-    return [];
+const [COMMA, SEMICOLON] = [0x2c, 0x3b];
+
+/**
+ * Decodes the mappings of a source map into FIELDS numbers for each segment. A library would take a millisecond to be loaded, of
+ * every run that shows a line.
+ */
+function decodeMappings(text: string): Int32Array {
+  let count = 1;
+  for (let index = 0; index < text.length; index++) {
+    const code = charCodeAt(text, index);
+    if (code === COMMA || code === SEMICOLON) count++;
   }
+  const segments = new RealmInt32Array(count * FIELDS);
+  // Numbers are differences to those of the segment before.
+  const now = new RealmInt32Array(FIELDS);
+  let segment = 0;
+  let field = 1;
+  let value = 0;
+  let shift = 0;
+  for (let index = 0; index <= text.length; index++) {
+    const code = index < text.length ? charCodeAt(text, index) : SEMICOLON;
+    if (code !== COMMA && code !== SEMICOLON) {
+      const digit = fromBase64(code);
+      value |= (digit & 31) << shift;
+      shift += 5;
+      if ((digit & 32) !== 0) continue;
+      if (field < FIELDS) now[field] = (now[field] as number) + (value & 1 ? -(value >>> 1) : value >>> 1);
+      field++;
+      value = 0;
+      shift = 0;
+      continue;
+    }
+    // An empty segment stands at the end of its line, where it is not found before another one.
+    for (let to = 0; to < FIELDS; to++) segments[segment * FIELDS + to] = now[to] as number;
+    if (field < FIELDS) segments[segment * FIELDS + 2] = -1;
+    segment++;
+    field = 1;
+    if (code === SEMICOLON) {
+      now[0] = (now[0] as number) + 1;
+      now[1] = 0;
+    }
+  }
+  return segments;
+}
+
+function fromBase64(code: number): number {
+  if (code >= 0x61) return code - 71;
+  if (code >= 0x41) return code - 65;
+  if (code >= 0x30) return code + 4;
+  return code === 0x2b ? 62 : 63;
 }
