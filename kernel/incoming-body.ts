@@ -10,9 +10,9 @@ const STREAM_AFTER_MS = 250;
 export interface IncomingBody {
   /** Bytes that `take` has read. */
   readonly size: number;
-  /** Reads until the body ends, has more than `maxBytes`, or `maxMs` have passed (null: without limit). Returns whether it has ended. */
+  /** Reads until the body ends, exceeds `maxBytes`, or `maxMs` have passed, if not null. Returns true if it has ended. */
   take(maxBytes: number, maxMs: number | null): Promise<boolean>;
-  /** What `take` has read. */
+  /** Returns the bytes that `take` has read. */
   bytes(): Buffer<ArrayBuffer>;
   /** Yields the whole body, beginning with what `take` has read. */
   stream(): AsyncGenerator<Uint8Array>;

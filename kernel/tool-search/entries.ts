@@ -26,7 +26,7 @@ export interface SearchableTool {
   description: string;
   /** JSON Schema of the parameters. Their names and enum values are searched too. */
   inputSchema?: unknown;
-  /** Whether a call may change something; undefined if unknown. */
+  /** True if a call may change something; undefined if unknown. */
   destructive?: boolean | undefined;
 }
 

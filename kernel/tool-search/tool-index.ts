@@ -60,7 +60,7 @@ export interface FoundTool {
   score: number;
 }
 
-/** Whether a tool is visible; called at most once per tool and search. */
+/** Returns true for a visible tool. Called at most once per tool and search. */
 export type Accepts = (tool: Pick<SearchableTool, "serviceId" | "id">) => boolean;
 
 export interface SearchPage {

@@ -21,7 +21,7 @@ const BAD_WORDING = [
 ];
 const NAMED_FILE = /(?<![\w./*<>{}$@:-])\w[\w./-]*\.(?:tsx?|sql|cjs|sh)\b(?![\w(*-])/g;
 /** Names that stand for a file of the reader's, or of another project. */
-const EXAMPLES = /^(script|squares|notes)\.ts$|^modules\/notes\/|^(web\/processes\/)?failures-page\.tsx$/;
+const EXAMPLES = /^(script|squares|notes|lib)\.ts$|^modules\/notes\/|^(web\/processes\/)?failures-page\.tsx$/;
 
 interface Found {
   file: string;

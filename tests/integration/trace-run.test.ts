@@ -1,11 +1,11 @@
-/** How much of the program one run crosses: it must not grow unnoticed. The aim is in docs/architecture.md. */
+/** Keeps the number of files that one run crosses from growing unnoticed. */
 import { execFile } from "node:child_process";
 import path from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
-/** As measured, and more for the run that waits for a person: on a busy machine it meets timers too. */
+/** As measured, with some room for the paused run, which meets timers on a busy machine. */
 const MOST = { "a run": 48, "a run with a tool call": 66, "a run, paused and approved": 104 };
 
 test("a run crosses no more files than it did", { timeout: 180_000 }, async () => {
