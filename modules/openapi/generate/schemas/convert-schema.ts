@@ -5,6 +5,7 @@
 
 import { type Fields, isRecord, own, ownList, ownRecord, ownText } from "#kernel/foreign-json.ts";
 import type { JSONSchema } from "#sdk";
+import { convertDiscriminator } from "./discriminator.ts";
 import { addNote, copyKeywords, isPattern, isSchema, readNames, showValue } from "./keywords.ts";
 import type { References } from "./references.ts";
 
@@ -252,40 +253,6 @@ function widenOneOf(target: JSONSchema): void {
   else target.allOf = [...((target.allOf as unknown[] | undefined) ?? []), { anyOf: oneOf }];
 }
 
-/** `discriminator.mapping`, and else the name of the schema, says which value selects a branch. */
-function convertDiscriminator(source: Fields, target: JSONSchema, conversion: Conversion): void {
-  const discriminator = ownRecord(source, "discriminator");
-  const property = ownText(discriminator, "propertyName");
-  if (property === undefined) return;
-  addNote(target, `The property ${JSON.stringify(property)} says which of the schemas applies.`);
-  const mapping = Object.entries(ownRecord(discriminator, "mapping") ?? {});
-  for (const key of ["oneOf", "anyOf"] as const) {
-    const converted = target[key] as (JSONSchema | boolean)[] | undefined;
-    if (converted === undefined) continue;
-    const branches = ownList(source, key).filter(isSchema);
-    target[key] = converted.map((branch, index) => {
-      const reference = ownText(branches[index], "$ref");
-      if (reference === undefined || !isRecord(branch)) return branch;
-      const name = lastSegment(reference);
-      const values = mapping.filter(([, to]) => to === reference || to === name).map(([value]) => value);
-      if (values.length === 0 && conversion.use !== "response") values.push(name);
-      if (
-        values.length === 0 ||
-        isSelective(conversion.references.follow(branches[index]), property, conversion)
-      ) {
-        return branch;
-      }
-      return { allOf: [branch], properties: { [property]: { enum: values } }, required: [property] };
-    });
-  }
-}
-
-/** Whether a branch itself allows only certain values of the property. */
-function isSelective(branch: Fields | undefined, property: string, conversion: Conversion): boolean {
-  const declared = conversion.references.follow(own(ownRecord(branch, "properties"), property));
-  return declared !== undefined && (Object.hasOwn(declared, "enum") || Object.hasOwn(declared, "const"));
-}
-
 /**
  * A default is what the server assumes. It is described, not kept as `default`: a host that fills in defaults would
  * overwrite with them what a partial update leaves alone. One short example is kept.
@@ -328,8 +295,4 @@ function withDescription(source: Fields, note: string): JSONSchema {
 function union(first: ReadonlySet<string>, second: ReadonlySet<string>): ReadonlySet<string> {
   if (second.size === 0) return first;
   return new Set([...first, ...second]);
-}
-
-export function lastSegment(reference: string): string {
-  return reference.slice(reference.lastIndexOf("/") + 1);
 }

@@ -5,7 +5,8 @@
 
 import { isRecord } from "#kernel/foreign-json.ts";
 import type { JSONSchema } from "#sdk";
-import { type Conversion, convertSchema, lastSegment, type SchemaUse } from "./convert-schema.ts";
+import { type Conversion, convertSchema, type SchemaUse } from "./convert-schema.ts";
+import { lastSegment } from "./discriminator.ts";
 import type { References } from "./references.ts";
 
 export interface SchemaTable {
