@@ -1,4 +1,3 @@
-/** Schemas that modules and services share. No behaviour. */
 import { z } from "zod";
 import { wordsSchema } from "../http/filters.ts";
 

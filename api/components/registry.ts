@@ -6,7 +6,10 @@ import type { Download } from "./ports.ts";
 
 const MAX_DESCRIPTOR_BYTES = 256 * 1024;
 
-/** What a registry answers; kinds add the names they know. Further keys are ignored, `hash` may carry its algorithm in front. */
+/**
+ * Kinds of components add their own fields. Further keys are ignored, and `hash` may start with its
+ * algorithm.
+ */
 export const descriptorSchema = z.object({
   downloadUrl: z.string().min(1).max(4000),
   hash: z
@@ -17,7 +20,7 @@ export const descriptorSchema = z.object({
 });
 type Descriptor = z.output<typeof descriptorSchema>;
 
-/** `downloadUrl` may be relative to where the descriptor was found. Throws AppError `invalid_descriptor`. */
+/** Resolves `downloadUrl` relative to the descriptor's URL. Throws AppError `invalid_descriptor`. */
 export async function fetchDescriptor<Known extends Descriptor>(
   download: Download,
   source: string,
@@ -41,13 +44,12 @@ export async function fetchDescriptor<Known extends Descriptor>(
 
 export interface Fetched {
   bytes: Buffer;
-  /** SHA-256, hexadecimal. */
   hash: string;
-  /** Where it came from, after redirects. */
+  /** URL after redirects. */
   finalUrl: string;
 }
 
-/** Downloads a URL and checks it against the registry's hash. Throws AppError, `hash_mismatch` among others. */
+/** Throws AppError, for example `hash_mismatch`. */
 export async function fetchBytes(
   download: Download,
   { downloadUrl, hash: promised }: Descriptor,
@@ -78,7 +80,7 @@ function refuseDescriptor(problem: string): AppError {
   return new AppError("invalid_descriptor", `The registry could not be used: ${problem}.`);
 }
 
-/** A query may hold a token. */
+/** Drops the query, which may hold a token. */
 function withoutQuery(url: string): string {
   const { origin, pathname } = new URL(url);
   return origin + pathname;

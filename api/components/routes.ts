@@ -1,6 +1,6 @@
 /**
- * HTTP that modules and services have alike: list, look at, install, replace, update, enable, delete. Reading needs any
- * key, changing `modules:admin` or `services:admin`. What differs comes as a description of each route.
+ * Routes that modules and services share: list, read, install, replace, update, enable, delete. Reading needs
+ * any key, changing `modules:admin` or `services:admin`.
  */
 import type { FastifyInstance, FastifyRequest, FastifySchema } from "fastify";
 import { z } from "zod";
@@ -42,11 +42,11 @@ export interface Component<Filter, Install, FromRegistry, Replace> {
     ): Promise<{ next: number | null } & object>;
   };
   get: Described & { answer: z.ZodType; run(id: string): Promise<unknown> };
-  /** Both resolve to the id. */
+  /** Both return the id. */
   install: Taking<Install> & { run(body: Install, request: FastifyRequest): Promise<string> };
   installFrom: Taking<FromRegistry> & { run(body: FromRegistry, request: FastifyRequest): Promise<string> };
   updated: z.ZodType;
-  /** Both resolve to whether anything changed. */
+  /** Both return whether anything changed. */
   replace: Taking<Replace> & { run(id: string, body: Replace, request: FastifyRequest): Promise<boolean> };
   update: Changing & { body?: z.ZodType; run(id: string, request: FastifyRequest): Promise<boolean> };
   enable: Changing & { run(id: string, enabled: boolean): Promise<void> };
@@ -60,24 +60,42 @@ export function registerComponent<Filter, Install, FromRegistry, Replace>(
   typed: App,
   component: Component<Filter, Install, FromRegistry, Replace>,
 ): void {
-  // The types of fastify cannot follow schemas that are arguments; what they check at compile time, `Component` does.
+  // Fastify's types cannot follow schemas that are arguments. `Component` checks them at compile time
+  // instead.
   const app = typed as unknown as FastifyInstance;
-  const { kind, params, list, get, install, installFrom, replace, update, enable, remove } = component;
-  const name = `${kind}s` as const;
-  const tags = [name];
-  const open = { onRequest: requireKey() };
-  const admin = { onRequest: requireScope(`${name}:admin`) };
-  const listing = createListing(name, z.int().positive());
-  const describe = ({ operationId, summary, description }: Described, rest: object): FastifySchema => ({
-    tags,
-    operationId,
-    summary,
-    description,
-    ...rest,
-  });
-  const limit = ({ maxBodyBytes }: { maxBodyBytes?: number }) =>
-    maxBodyBytes === undefined ? {} : { bodyLimit: maxBodyBytes };
+  const name = `${component.kind}s` as const;
+  const registering: Registering = {
+    name,
+    admin: { onRequest: requireScope(`${name}:admin`) },
+    describe: ({ operationId, summary, description }, rest) => ({
+      tags: [name],
+      operationId,
+      summary,
+      description,
+      ...rest,
+    }),
+  };
+  registerInstalling(app, component, registering);
+  registerChanging(app, component, registering);
+  registerReading(app, component, registering);
+  registerSwitching(app, component, registering);
+}
 
+interface Registering {
+  name: "modules" | "services";
+  admin: { onRequest: ReturnType<typeof requireScope> };
+  describe(described: Described, rest: object): FastifySchema;
+}
+
+function limitBody({ maxBodyBytes }: { maxBodyBytes?: number }) {
+  return maxBodyBytes === undefined ? {} : { bodyLimit: maxBodyBytes };
+}
+
+function registerInstalling<Filter, Install, FromRegistry, Replace>(
+  app: FastifyInstance,
+  { get, install, installFrom }: Component<Filter, Install, FromRegistry, Replace>,
+  { name, admin, describe }: Registering,
+): void {
   for (const [path, route] of [
     [`/${name}`, install],
     [`/${name}/install`, installFrom],
@@ -86,7 +104,7 @@ export function registerComponent<Filter, Install, FromRegistry, Replace>(
     const response = { 201: installedAnswerSchema, ...errorResponses(...BODY_ERRORS, ...errors) };
     app.post(
       path,
-      { ...admin, ...limit(route), schema: describe(route, { body, response }) },
+      { ...admin, ...limitBody(route), schema: describe(route, { body, response }) },
       async (request, reply) => {
         const id = await run(request.body as Install, request);
         return reply
@@ -97,21 +115,27 @@ export function registerComponent<Filter, Install, FromRegistry, Replace>(
     );
   }
 
-  /** Undefined where all of it was read, or it is gone by now. */
+  /** Returns undefined if all of the definition was readable, or the component is gone. */
   async function findProblems(id: string): Promise<string[] | undefined> {
     const { problems = [] } = (await get.run(id).catch(() => ({}))) as { problems?: string[] };
     return problems.length === 0 ? undefined : problems;
   }
+}
 
+function registerChanging<Filter, Install, FromRegistry, Replace>(
+  app: FastifyInstance,
+  { params, updated, replace, update }: Component<Filter, Install, FromRegistry, Replace>,
+  { name, admin, describe }: Registering,
+): void {
   app.patch<{ Params: IdParams }>(
     `/${name}/:id`,
     {
       ...admin,
-      ...limit(replace),
+      ...limitBody(replace),
       schema: describe(replace, {
         params,
         body: replace.body,
-        response: { 200: component.updated, ...errorResponses(...BODY_ERRORS, ...replace.errors) },
+        response: { 200: updated, ...errorResponses(...BODY_ERRORS, ...replace.errors) },
       }),
     },
     async (request) => {
@@ -127,7 +151,7 @@ export function registerComponent<Filter, Install, FromRegistry, Replace>(
       schema: describe(update, {
         params,
         ...(update.body && { body: update.body }),
-        response: { 200: component.updated, ...errorResponses(...BODY_ERRORS, ...update.errors) },
+        response: { 200: updated, ...errorResponses(...BODY_ERRORS, ...update.errors) },
       }),
     },
     async (request) => {
@@ -135,7 +159,15 @@ export function registerComponent<Filter, Install, FromRegistry, Replace>(
       return { id, updated: await update.run(id, request) };
     },
   );
+}
 
+function registerReading<Filter, Install, FromRegistry, Replace>(
+  app: FastifyInstance,
+  { params, list, get }: Component<Filter, Install, FromRegistry, Replace>,
+  { name, describe }: Registering,
+): void {
+  const open = { onRequest: requireKey() };
+  const listing = createListing(name, z.int().positive());
   app.get(
     `/${name}`,
     {
@@ -164,7 +196,13 @@ export function registerComponent<Filter, Install, FromRegistry, Replace>(
     },
     async (request) => get.run(request.params.id),
   );
+}
 
+function registerSwitching<Filter, Install, FromRegistry, Replace>(
+  app: FastifyInstance,
+  { params, enable, remove }: Component<Filter, Install, FromRegistry, Replace>,
+  { name, admin, describe }: Registering,
+): void {
   app.delete<{ Params: IdParams }>(
     `/${name}/:id`,
     {

@@ -1,7 +1,6 @@
-/** Answers that are text already, and how a client that has gone is noticed. */
 import type { FastifyReply } from "fastify";
 
-/** Aborts when the connection closes before the answer was sent. */
+/** Aborts when the connection closes before the response was sent. */
 export function clientGone(reply: FastifyReply): AbortSignal {
   const controller = new AbortController();
   reply.raw.once("close", () => {
@@ -10,7 +9,7 @@ export function clientGone(reply: FastifyReply): AbortSignal {
   return controller.signal;
 }
 
-/** JSON that is text already: sent as it is. Responses are checked against their schemas by tests. */
+/** Sends JSON text as it is. Tests check such responses against their schemas. */
 export function sendJson(reply: FastifyReply, json: string): FastifyReply {
   return reply.type("application/json; charset=utf-8").send(json);
 }

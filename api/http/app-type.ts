@@ -13,18 +13,18 @@ export type App = FastifyInstance<
 
 declare module "fastify" {
   interface FastifyContextConfig {
-    /** Answered without a key: health and the documentation. */
+    /** Needs no key: health and documentation. */
     public?: boolean;
-    /** Set by `requireScope` through the route's hooks; read by the OpenAPI document. */
+    /** Set by `requireScope` through the route's hooks, and read by the OpenAPI document. */
     scope?: string;
     /**
-     * A POST, PUT, PATCH or DELETE that is still accepted while the server shuts down; `elsewhere`: as long as other servers
-     * can do it.
+     * Keeps accepting this POST, PUT, PATCH or DELETE while the server shuts down; `elsewhere` only if no
+     * other server can do it.
      */
     whileDraining?: true | "elsewhere";
-    /** Large integers of its body are RawIntegers. */
+    /** Reads large integers of the body as RawIntegers. */
     keepsIntegers?: boolean;
-    /** Answered while the database cannot be reached. */
+    /** Responds while the database cannot be reached. */
     withoutDatabase?: boolean;
   }
 }

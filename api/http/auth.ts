@@ -1,6 +1,6 @@
 /**
- * Who is asking, and what they may do. Every route names a scope or says that it is public; a route that does
- * neither stops the server from being built.
+ * Authenticates and authorizes callers. Every route names a scope or says that it is public; a route that
+ * does neither stops the server from being built.
  */
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { ServerResponse } from "node:http";
@@ -26,16 +26,15 @@ export interface Caller {
   kind: "anonymous" | "bootstrap" | "key";
   /** `anonymous`, `bootstrap`, or the id of the key; never the key itself. */
   id: string;
-  /** For people: what the key was called. */
+  /** Name of the key, for display. */
   name?: string;
   scopes: ReadonlySet<Scope>;
-  /** The stored key; absent for the two others, which see every tool. */
+  /** Absent for the two other kinds, which see every tool. */
   keyId?: string;
-  /** The role of the stored key, if it has one. */
   roleId?: string;
 }
 
-/** By which tools are shown to a caller, and its calls decided. Empty without a stored key. */
+/** Rights that decide which tools a caller sees and what happens to its calls. Empty without a stored key. */
 export function rightsOf(caller: Caller | null): Pick<Caller, "keyId" | "roleId"> {
   const { keyId, roleId } = caller ?? {};
   return { ...(keyId !== undefined && { keyId }), ...(roleId !== undefined && { roleId }) };
@@ -43,33 +42,31 @@ export function rightsOf(caller: Caller | null): Pick<Caller, "keyId" | "roleId"
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Who asks; null only on public routes and before authentication. */
+    /** Null only on public routes and before authentication. */
     caller: Caller | null;
   }
 }
 
-/** The ids of callers without a stored key: no role restricts them, and they always count. */
+/** Ids of callers without a stored key. No role restricts them, and they are never revoked. */
 export const KEYLESS: ReadonlySet<string> = new Set<Caller["kind"]>(["anonymous", "bootstrap"]);
 
-/** A stored key that counts now. */
 export interface VerifiedKey {
   id: string;
   name: string;
   scopes: ReadonlySet<Scope>;
-  /** Null: sees every tool. */
+  /** Null if it sees every tool. */
   roleId: string | null;
 }
 
-/** The stored keys, as far as requests need them. */
 export interface KeyVerifier {
-  /** Null for a key that is unknown, revoked or expired. Rejects when that cannot be known now. */
+  /** Returns null for a key that is unknown, revoked or expired. Rejects if that cannot be known now. */
   verify(key: string): Promise<VerifiedKey | null>;
-  /** Null once a key does not count any more. */
+  /** Returns null once a key is revoked or expired. */
   find(id: string): VerifiedKey | null;
 }
 
 export interface AuthOptions {
-  /** The bootstrap key; null: anonymous mode. */
+  /** Null in anonymous mode. */
   apiKey: string | null;
   keys: KeyVerifier;
 }
@@ -78,17 +75,17 @@ const ALL_SCOPES: ReadonlySet<Scope> = new Set(SCOPES);
 const ANONYMOUS: Caller = { kind: "anonymous", id: "anonymous", scopes: ALL_SCOPES };
 const BOOTSTRAP: Caller = { kind: "bootstrap", id: "bootstrap", scopes: ALL_SCOPES };
 const MAX_KEY_CHARACTERS = 500;
-/** How every stored key begins; a bootstrap key is chosen by the operator. */
+/** Prefix of stored keys. The operator chooses the bootstrap key. */
 const STORED_KEY_MARK = "cyk_";
-/** How soon a stream of a revoked or expired key ends. */
+/** Streams of a revoked or expired key end within this time. */
 const STREAM_CHECK_MS = 1000;
 
 const scopeOfHook = new WeakMap<object, Scope>();
 const anyKeyHooks = new WeakSet<object>();
 
 /**
- * A hook for a route: `onRequest: requireScope('processes:read')` (also works as preHandler). Answers 403 `forbidden`
- * with the name of the scope to a caller without it.
+ * A hook for a route: `onRequest: requireScope('processes:read')` (also works as preHandler). Fails with 403
+ * `forbidden`, which names the scope.
  */
 export function requireScope(scope: Scope): onRequestAsyncHookHandler {
   const hook = async (request: FastifyRequest): Promise<void> => {
@@ -103,8 +100,8 @@ export function requireScope(scope: Scope): onRequestAsyncHookHandler {
 }
 
 /**
- * Every route whose path begins with `prefix` asks `check` before its handler, also one that is added later. To be called
- * before they are. `check` throws for what does not exist for the caller.
+ * Makes every route whose path begins with `prefix` call `check` before its handler. Call it before the
+ * routes are added. `check` throws for what does not exist for the caller.
  */
 export function guardRoutes(
   app: App,
@@ -115,22 +112,22 @@ export function guardRoutes(
   app.addHook("onRoute", (route) => {
     if (route.url !== prefix && !route.url.startsWith(`${prefix}/`)) return;
     const own = [route.preHandler ?? []].flat() as (typeof guard)[];
-    // A route for HEAD is made of the one for GET, which has it already.
+    // A HEAD route is made from the GET route, which has the guard already.
     if (!own.includes(guard)) route.preHandler = [guard, ...own];
   });
 }
 
-/** A hook for a route that any caller with a key may use, with any scopes: `onRequest: requireKey()`. */
+/** A hook for a route that any key may use, whatever its scopes: `onRequest: requireKey()`. */
 export function requireKey(): onRequestAsyncHookHandler {
-  // The refusal of callers without a key comes before every route's own hooks.
+  // Callers without a key are refused before any route's own hooks.
   const hook = async (): Promise<void> => {};
   anyKeyHooks.add(hook);
   return hook;
 }
 
 /**
- * Adds `request.caller` for all routes, the end of what a revoked key has still open, and the check that no route is
- * left open.
+ * Adds `request.caller` to all routes, ends open requests of revoked keys, and checks that no route is left
+ * open.
  */
 export function registerAuth(app: App, { apiKey, keys }: AuthOptions): void {
   const expected = apiKey === null ? null : digest(apiKey);
@@ -143,7 +140,7 @@ export function registerAuth(app: App, { apiKey, keys }: AuthOptions): void {
   endWithTheKey(app, keys);
 }
 
-/** The second half, after the rate limit has counted the attempt. */
+/** Refuses callers, after the rate limit has counted the attempt. */
 export function registerAuthRefusal(app: App): void {
   app.addHook("onRequest", async (request, reply) => {
     if (request.caller !== null || request.routeOptions.config.public || request.is404) return;
@@ -151,7 +148,7 @@ export function registerAuthRefusal(app: App): void {
   });
 }
 
-/** Says nothing of a key but that it does not count: not whether there ever was one like it. */
+/** The message must not reveal whether such a key ever existed. */
 function refuse({ headers: { authorization } }: FastifyRequest, reply: FastifyReply): never {
   reply.header("www-authenticate", 'Bearer realm="cyrnel"');
   const problem =
@@ -172,15 +169,15 @@ function readKey(header: string | undefined): string | null {
 }
 
 /**
- * Without a bootstrap key everyone on this machine is let in, but a stored key still counts as what it is: with its
- * scopes and role, and not at all once it is revoked.
+ * Without a bootstrap key everyone on this machine is let in, but a stored key still counts with its scopes
+ * and role, and not at all once it is revoked.
  */
 async function identify(
   key: string | null,
   expected: Buffer | null,
   keys: KeyVerifier,
 ): Promise<Caller | null> {
-  // Digests have one length, so the comparison takes the same time for every wrong key.
+  // Digests have equal length, so the comparison takes the same time for every wrong key.
   if (key !== null && expected !== null && timingSafeEqual(digest(key), expected)) return BOOTSTRAP;
   if (key?.startsWith(STORED_KEY_MARK)) {
     const found = await keys.verify(key);
@@ -193,7 +190,7 @@ function callerOf({ id, name, scopes, roleId }: VerifiedKey): Caller {
   return { kind: "key", id, name, scopes, keyId: id, ...(roleId === null ? {} : { roleId }) };
 }
 
-/** A key that is revoked while it waits for an answer to a reading request gets none; its streams are cut off. */
+/** A key that is revoked while a read waits gets no response, and its streams are cut off. */
 function endWithTheKey(app: App, keys: KeyVerifier): void {
   const open = new Map<ServerResponse, string>();
   app.addHook("onRequest", async (request, reply) => {

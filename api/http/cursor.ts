@@ -10,15 +10,15 @@ import { AppError } from "../errors.ts";
 const CHECKSUM_BYTES = 6;
 export const MAX_CURSOR_CHARACTERS = 500;
 
-/** Encodes a position. `kind` names the listing: a cursor of one listing does not fit another. */
+/** Encodes a position. A cursor of one listing (`kind`) is invalid in another. */
 export function encodeCursor(kind: string, position: unknown): string {
   const payload = Buffer.from(JSON.stringify(position));
   return Buffer.concat([checksum(kind, payload), payload]).toString("base64url");
 }
 
 /**
- * Decodes a cursor made by `encodeCursor` with the same kind; `schema` says what the position has to be.
- * Throws AppError `invalid_cursor`.
+ * Decodes a cursor that `encodeCursor` made for the same kind. `schema` validates the position. Throws
+ * AppError `invalid_cursor`.
  */
 export function decodeCursor<S extends z.ZodType>(kind: string, schema: S, cursor: string): z.output<S> {
   const bytes = Buffer.from(cursor, "base64url");
@@ -33,10 +33,10 @@ export function decodeCursor<S extends z.ZodType>(kind: string, schema: S, curso
   return position.data;
 }
 
-/** The pages of one listing over HTTP. `kind` and `schema` as for cursors: what a position is. */
+/** Pages of one listing over HTTP. `kind` and `schema` are those of its cursors. */
 export function createListing<S extends z.ZodType>(kind: string, schema: S) {
   return {
-    /** What `read` answers, with a cursor in place of the position at which the next page starts. */
+    /** Returns the result of `read`, with a cursor in place of the next position. */
     async answer<
       Query extends { cursor?: string | undefined; limit: number },
       Page extends { next: z.output<S> | null },
@@ -74,7 +74,6 @@ function parseJson(bytes: Buffer): unknown {
   }
 }
 
-/** `limit` and `cursor` of every listing. */
 export const pageQuerySchema = z.strictObject({
   limit: z
     .string()

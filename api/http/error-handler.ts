@@ -1,6 +1,6 @@
 /**
- * The one place where an error becomes an HTTP answer: `{error, code, requestId, issues?}`. From 500 on the cause
- * goes to the log only; no stack, secret or script source ever leaves.
+ * Turns errors into HTTP responses: `{error, code, requestId, issues?}`. From 500 on the cause goes to the
+ * log only; no stack, secret or script source ever leaves.
  */
 import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
@@ -14,11 +14,10 @@ import type { App } from "./app-type.ts";
 
 const DATABASE_RETRY_SECONDS = 2;
 const MAX_ISSUES = 50;
-/** A client that sends on after its request was refused is cut off then. */
+/** A client that still sends this long after its refusal is cut off. */
 const LINGER_MS = 2000;
 const PLACES: Record<string, string> = { querystring: "query" };
 
-/** What a client reads of an error. */
 export interface ErrorBody {
   error: string;
   code: ErrorCode;
@@ -26,10 +25,10 @@ export interface ErrorBody {
   issues?: ErrorIssue[];
 }
 
-/** Takes secrets out of what a client reads. */
+/** Removes secrets from the message. */
 export type ErrorRedactor = Pick<Redactor, "text">;
 
-/** Installs the handlers for thrown errors, unknown routes and requests that are not HTTP. */
+/** Handles thrown errors, unknown routes and requests that are not HTTP. */
 export function registerErrorHandler(app: App, redactor: ErrorRedactor): void {
   app.setErrorHandler<FastifyError>((error, request, reply) => answerError(error, request, reply, redactor));
   app.setNotFoundHandler(async (request) => {
@@ -37,7 +36,7 @@ export function registerErrorHandler(app: App, redactor: ErrorRedactor): void {
   });
 }
 
-/** Answers a request with an error of any kind, also one from before routing. */
+/** Also for errors from before routing. */
 export function answerError(
   error: FastifyError | Error,
   request: FastifyRequest,
@@ -47,7 +46,7 @@ export function answerError(
   const left = hasLeft(error, request);
   if (left) request.log.debug("the client left before its request was complete");
   const known = left ? CLIENT_LEFT : describeError(error);
-  // A 503 that nothing caused is a refusal, like the ones below 500: the line of the request has its status.
+  // A 503 without a cause is a refusal, like those below 500: the request's own log line has its status.
   const isRefusal = known.status === 503 && known.cause === undefined;
   if (isRefusal) request.log.debug({ code: known.code }, "request refused");
   else if (known.status >= 500)
@@ -64,7 +63,7 @@ export function answerError(
     }));
   }
   outlastRequest(request, reply);
-  // Serialised here: an error must not depend on the response schema of the route it came from.
+  // Serialise here: an error must not depend on the response schema of its route.
   return reply
     .status(known.status)
     .type("application/json; charset=utf-8")
@@ -73,15 +72,15 @@ export function answerError(
 }
 
 /**
- * For an error that is answered while its request still comes, such as a body that is too large. A connection that is closed while its
- * client still sends is reset, and the client may never read why: so the rest is read and thrown away, for a while. A server that is
- * leaving closes its connections all the same.
+ * Sends an error while the request still arrives, such as a body that is too large. Closing the connection
+ * while the client sends would reset it, and the client might never read why: so the rest is read and thrown
+ * away for a while. A server that is shutting down closes its connections all the same.
  */
 function outlastRequest({ raw: body }: FastifyRequest, reply: FastifyReply): void {
   if (body.complete || body.destroyed) return;
   const answer = reply.removeHeader("connection").raw;
   const isLast = !answer.shouldKeepAlive;
-  // Node would close the connection with the end of the answer.
+  // Node would close the connection at the end of the response.
   answer.shouldKeepAlive = true;
   const late = setTimeout(() => body.destroy(), LINGER_MS);
   body.once("close", async () => {
@@ -94,15 +93,15 @@ function outlastRequest({ raw: body }: FastifyRequest, reply: FastifyReply): voi
   body.resume();
 }
 
-/** The connection ended in the middle of the body: Node's error for it looks like that of a lost database. */
+/** The connection ended in the middle of the body. Node's error for it looks like a lost database. */
 function hasLeft(error: FastifyError | Error, request: FastifyRequest): boolean {
   return request.raw.readableAborted && "code" in error && error.code === "ECONNRESET";
 }
 
-/** Read by no client: for the metrics, and so that nothing else is made of it. */
+/** No client reads it: it serves the metrics. */
 const CLIENT_LEFT = new AppError("invalid_request", "The connection ended before the request was complete.");
 
-/** Turns any error into one of the catalogue. Unknown ones become `internal_error` without a detail. */
+/** Turns any error into one of the catalogue. Unknown errors become `internal_error` without details. */
 export function describeError(error: unknown): AppError {
   if (error instanceof AppError) return error;
   if (isDatabaseUnavailable(error)) {
@@ -172,7 +171,7 @@ function describeFrameworkError(error: FastifyError): AppError | null {
   return null;
 }
 
-/** For requests that cannot be parsed as HTTP, where there is neither request nor reply. */
+/** Requests that cannot be parsed as HTTP have neither request nor reply. */
 export function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === "ECONNRESET" || socket.destroyed || !socket.writable) {
     socket.destroy();
@@ -189,7 +188,7 @@ export function answerBrokenRequest(error: Error & { code?: string }, socket: So
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json; charset=utf-8\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
   );
-  // A client that does not close its side would keep what it has sent of a body in memory.
+  // A client that does not close its side would keep its data in memory.
   setTimeout(() => socket.destroy(), LINGER_MS).unref();
 }
 

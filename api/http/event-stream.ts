@@ -1,12 +1,12 @@
-/** Server-sent events as the answer of a route: back-pressured, bounded, and cut off where the client does not read. */
+/** Server-sent events as a response: back-pressured, bounded, and cut off when the client does not read. */
 import { Readable } from "node:stream";
 import type { FastifyReply } from "fastify";
 
-/** A client that takes nothing for this long is cut off; it resumes by `Last-Event-ID`. */
+/** A client that reads nothing for this long is cut off. It resumes by `Last-Event-ID`. */
 const MAX_STALL_MS = 30_000;
 const MAX_BUFFER_BYTES = 64 * 1024;
 
-/** The body of an event stream: headers are set, `reply.send` takes the answer. `events` yields whole events as text. */
+/** Sets the headers and returns the body for `reply.send`. `events` yields whole events as text. */
 export function openEventStream(reply: FastifyReply, events: AsyncGenerator<string, void>): Readable {
   reply
     .header("cache-control", "no-store, no-transform")

@@ -1,4 +1,3 @@
-/** What the filters of lists have in common, as schemas of query strings. */
 import { z } from "zod";
 
 export const flagSchema = z
@@ -6,7 +5,6 @@ export const flagSchema = z
   .transform((value) => value === "true")
   .optional();
 
-/** Words that are searched for. */
 export const wordsSchema = z.string().trim().max(200).optional();
 
 export const processIdSchema = z
@@ -19,7 +17,6 @@ const time = z.iso
   .datetime({ offset: true, error: "expected a date and time such as 2030-01-31T12:00:00Z" })
   .transform((value) => new Date(value))
   .optional();
-/** Members of a filter by time. */
 export const periodFields = {
   from: time.describe("Not before this time."),
   to: time.describe("Before this time."),

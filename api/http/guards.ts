@@ -1,6 +1,6 @@
 /**
- * What is refused before a route looks at a request: too many connections, new work while the server stops, everything
- * while the database does not answer, and web pages of other origins where no key is asked for.
+ * Refuses requests before a route sees them: too many connections, new work while the server stops,
+ * everything while the database is unreachable, and web pages of other origins in anonymous mode.
  */
 import { readFileSync } from "node:fs";
 import type { Socket } from "node:net";
@@ -11,11 +11,10 @@ import { AppError } from "../errors.ts";
 import type { App } from "./app-type.ts";
 
 export interface Lifecycle {
-  /** True from the first stop signal on: not ready any more, and still taking what it is sent. */
+  /** True from the first stop signal on: not ready any more, but still accepting requests. */
   readonly leaving: boolean;
-  /** True when it takes nothing new: after the time in which load balancers take it out. */
+  /** True once new work is refused, after load balancers have had time to deregister this server. */
   readonly draining: boolean;
-  /** Since when, in milliseconds. */
   readonly drainingForMs: number;
   startLeaving(): void;
   startDraining(): void;
@@ -49,11 +48,11 @@ export function createLifecycle(): Lifecycle {
 }
 
 /**
- * While leaving: connections are not kept, so that clients open their next one to another server. While draining: new work
- * answers 503 `shutting_down`, but for what other servers do in place of this one; reading goes on.
+ * While leaving, connections are not kept, so that clients open their next one to another server. While
+ * draining, new work gets 503 `shutting_down`, except for what other servers do instead; reads continue.
  */
 export function registerLifecycle(app: App, lifecycle: Lifecycle, isHandingOver: () => boolean): void {
-  // At the end of each answer, so that requests from before the signal are among them.
+  // Check at the end of each response, so that requests from before the signal are included.
   app.addHook("onSend", (_request, reply, _payload, done) => {
     if (lifecycle.leaving) reply.header("connection", "close");
     done();
@@ -72,7 +71,9 @@ export function registerLifecycle(app: App, lifecycle: Lifecycle, isHandingOver:
   });
 }
 
-/** For routes registered after it: no request hangs in a query that is never answered. 503 `database_unavailable`. */
+/**
+ * Register before the routes: no request may hang in a query that never returns. 503 `database_unavailable`.
+ */
 export function registerDatabaseGuard(app: App, database: { readonly reachable: boolean }): void {
   app.addHook("onRequest", async (request) => {
     const { config } = request.routeOptions;
@@ -86,13 +87,13 @@ export function registerDatabaseGuard(app: App, database: { readonly reachable: 
 }
 
 /**
- * Only for anonymous mode: any site may send a browser to 127.0.0.1 (cross-site requests), or point its own name there (DNS
- * rebinding). Programs like curl send neither a foreign Host nor an Origin. 403 `forbidden`.
+ * Only for anonymous mode: any site may send a browser to 127.0.0.1 (cross-site requests), or point its own
+ * name there (DNS rebinding). Programs like curl send neither a foreign Host nor an Origin. 403 `forbidden`.
  */
 export function registerLocalGuard(app: App): void {
   app.addHook("onRequest", async (request) => {
     const host = request.headers.host;
-    // Browsers always send it. Health checks over HTTP/1.0 need not.
+    // Browsers always send Host. Health checks over HTTP/1.0 may not.
     if (host !== undefined && !isLocalName(hostNameOf(host))) {
       throw new AppError(
         "forbidden",
@@ -108,7 +109,10 @@ export function registerLocalGuard(app: App): void {
   });
 }
 
-/** Postgres stores no NUL: refused here in paths and queries, and in bodies by their schemas. 400 `invalid_request`. */
+/**
+ * Postgres cannot store NUL: refused here in paths and queries, and in bodies by their schemas. 400
+ * `invalid_request`.
+ */
 export function registerNulGuard(app: App): void {
   app.addHook("onRequest", async (request) => {
     if (!request.url.includes("%00")) return;
@@ -127,11 +131,11 @@ function comesFromAnotherSite(request: FastifyRequest, host = ""): boolean {
   return isWrite && site !== undefined && site !== "same-origin" && site !== "none";
 }
 
-/** Nearly all requests have one of the names that the error lists. */
+/** Most requests have one of the names that the error lists. */
 const isLocalName = (name: string) => LOCAL_NAMES.includes(name) || isLoopbackHost(name);
 const LOCAL_NAMES = ["localhost", "127.0.0.1", "::1"];
 
-/** `Host` without its port; brackets of an IPv6 address removed. */
+/** Removes the port, and the brackets of an IPv6 address. */
 function hostNameOf(host: string): string {
   const bracketed = /^\[([^\]]*)\](:\d+)?$/.exec(host);
   return bracketed?.[1] ?? host.replace(/:\d*$/, "");
@@ -140,14 +144,14 @@ function hostNameOf(host: string): string {
 const MAX_CONNECTIONS = 10_000;
 const MIN_CONNECTIONS = 16;
 /**
- * Kept back for everything that is no connection of a client: 60 of a server at rest, 8 for each run, and what tools
- * and the database need.
+ * Descriptors reserved for everything but client connections: 60 of an idle server, 8 per run, and those of
+ * tools and the database.
  */
 const RESERVED_DESCRIPTORS = 160;
-/** With fewer a server does not start: at rest, with some runs and some clients, it needs them all. */
+/** The server refuses to start with fewer: it needs them with some runs and some clients. */
 export const MIN_DESCRIPTORS = 256;
 
-/** How many files this process may have open at once; null where the system does not say (no /proc). */
+/** Returns the limit of open files of this process, or null if the system does not report it (no /proc). */
 export function readDescriptorLimit(): number | null {
   try {
     const found = /^Max open files +(\d+|unlimited)/m.exec(readFileSync("/proc/self/limits", "latin1"))?.[1];
@@ -158,7 +162,7 @@ export function readDescriptorLimit(): number | null {
   }
 }
 
-/** Half of the descriptors, and never fewer than `RESERVED_DESCRIPTORS`, stay free of clients' connections. */
+/** Keeps half of the descriptors, and at least `RESERVED_DESCRIPTORS`, free of client connections. */
 export function countAllowedConnections(descriptors: number | null): number {
   if (descriptors === null) return MAX_CONNECTIONS;
   const reserved = Math.max(RESERVED_DESCRIPTORS, Math.ceil(descriptors / 2));
@@ -166,13 +170,13 @@ export function countAllowedConnections(descriptors: number | null): number {
 }
 
 /**
- * Of one address, a quarter of all connections may be open that never carried a request with a valid key. Beyond that
- * the one that is open longest is closed: a client that sends its request at once gets in, also in the middle of a flood.
+ * Each address may hold a quarter of all connections without having sent a valid key. Beyond that its oldest
+ * such connection is closed: a client that sends its request at once gets in, even during a flood.
  */
 export function registerConnectionLimits(app: App): void {
   const max = countAllowedConnections(readDescriptorLimit());
   const maxUnknown = Math.ceil(max / 4);
-  /** By address, oldest first. */
+  /** Oldest first, by address. */
   const unknown = new Map<string, Set<Socket>>();
   app.server.maxConnections = max;
   app.server.on("connection", (socket: Socket) => {
@@ -198,8 +202,11 @@ export function registerConnectionLimits(app: App): void {
   }
 }
 
-/** Requests per client and window: off unless configured. Counts before a key is refused, so guessing is limited too. */
-/** A client is a key from one address, or an address. Health checks and other replicas are not counted. */
+/**
+ * Limits requests per client and window, if configured. Counts before a key is refused, so guessing is
+ * limited too. A client is a key from one address, or an address. Health checks and other replicas are not
+ * counted.
+ */
 export async function registerRateLimit(
   app: App,
   limit: { max: number; windowMs: number } | null,
@@ -216,7 +223,8 @@ export async function registerRateLimit(
     if (/^\/(health|internal)\b/.test(request.routeOptions.url ?? "")) return;
     const result = await count(request);
     if (result.isAllowed) return;
-    // https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/ (the three-header form most clients read)
+    // Three-header form that most clients read:
+    // https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/
     reply.header("ratelimit-limit", result.max);
     reply.header("ratelimit-remaining", result.remaining);
     reply.header("ratelimit-reset", result.ttlInSeconds);

@@ -1,4 +1,4 @@
-/** The server's logger: JSON lines, request ids, and no secret in any of them. */
+/** Logs JSON lines with request ids and without secrets. */
 import { type DestinationStream, type Logger, type LoggerOptions as LoggerSettings, pino } from "pino";
 import { readFailure } from "../bounds/failure-text.ts";
 import type { Config } from "../config.ts";
@@ -17,16 +17,15 @@ const REDACTED_FIELDS = [
 const MIN_SECRET_CHARACTERS = 8;
 
 export interface LoggerOptions {
-  /** Knows the secrets of services and modules. */
   redactor?: Pick<Redactor, "jsonText">;
   stream: DestinationStream;
-  /** Is given each line too, as it is written. */
+  /** Receives each line as it is written. */
   ring?: { add(line: string): void };
 }
 
 /**
- * Builds the logger. Fields that hold secrets by name are replaced, and so is every appearance of the API key, of the
- * database's password and of what the redactor knows in a finished line, wherever it came from.
+ * Replaces fields that hold secrets by name, and every appearance of the API key, the database password and
+ * the redactor's secrets in a finished line, wherever it came from.
  */
 export function createLogger(
   config: Pick<Config, "logLevel" | "apiKey" | "databaseUrl">,
@@ -63,7 +62,9 @@ export function createLogger(
   return pino(settings, options.stream);
 }
 
-/** What a module threw may throw again when it is read: then the line has its reason, or at least the message. */
+/**
+ * A module's error may throw again when it is read: then the line has its reason, or at least the message.
+ */
 function readUnwritable(given: readonly unknown[]): [object, string] {
   const message = given.find((part) => typeof part === "string") ?? "something that cannot be written";
   let thrown: unknown;

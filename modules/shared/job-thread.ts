@@ -37,6 +37,40 @@ interface Running<Answer> {
   hasStarted: Promise<void>;
 }
 
+function startWorker<Answer>(entry: URL, limits: JobThreadLimits, onEnd: () => void): Running<Answer> {
+  const worker = new Worker(new URL("./job-thread-entry.ts", import.meta.url), {
+    workerData: entry.href,
+    env: {},
+    execArgv: ["--no-warnings"],
+    resourceLimits: {
+      maxOldGenerationSizeMb: limits.maxHeapMb,
+      ...(limits.maxYoungHeapMb === undefined ? {} : { maxYoungGenerationSizeMb: limits.maxYoungHeapMb }),
+    },
+  });
+  // Loading the entry's imports can take longer than a job and does not count as the job's time.
+  const hasStarted = new Promise<void>((resolve) => {
+    worker.once("message", () => resolve());
+    worker.once("exit", () => resolve());
+  });
+  const started: Running<Answer> = { worker, settle: () => {}, hasStarted };
+  const fail = (end: JobEnd<Answer>) => {
+    onEnd();
+    started.settle(end);
+  };
+  void hasStarted.then(() =>
+    worker.on("message", (answer: Answer) => started.settle({ kind: "answered", answer })),
+  );
+  worker.on("error", (error: Error & { code?: string }) =>
+    fail(
+      error.code === "ERR_WORKER_OUT_OF_MEMORY"
+        ? { kind: "memory", message: `it takes more than ${limits.maxHeapMb} MiB of memory` }
+        : { kind: "failed", message: error instanceof Error ? error.message : String(error) },
+    ),
+  );
+  worker.on("exit", () => fail({ kind: "failed", message: "its thread has ended" }));
+  return started;
+}
+
 export function createJobThread<Job, Answer>(entry: URL, limits: JobThreadLimits): JobThread<Job, Answer> {
   let running: Running<Answer> | null = null;
   let idleTimer: NodeJS.Timeout | undefined;
@@ -45,36 +79,9 @@ export function createJobThread<Job, Answer>(entry: URL, limits: JobThreadLimits
   let stops = 0;
 
   function start(): Running<Answer> {
-    const worker = new Worker(new URL("./job-thread-entry.ts", import.meta.url), {
-      workerData: entry.href,
-      env: {},
-      execArgv: ["--no-warnings"],
-      resourceLimits: {
-        maxOldGenerationSizeMb: limits.maxHeapMb,
-        ...(limits.maxYoungHeapMb === undefined ? {} : { maxYoungGenerationSizeMb: limits.maxYoungHeapMb }),
-      },
-    });
-    // What it imports is loaded by then: that may take longer than a job, and is not the job's time.
-    const hasStarted = new Promise<void>((resolve) => {
-      worker.once("message", () => resolve());
-      worker.once("exit", () => resolve());
-    });
-    const started: Running<Answer> = { worker, settle: () => {}, hasStarted };
-    const fail = (end: JobEnd<Answer>) => {
+    const started = startWorker<Answer>(entry, limits, () => {
       if (running === started) running = null;
-      started.settle(end);
-    };
-    void hasStarted.then(() =>
-      worker.on("message", (answer: Answer) => started.settle({ kind: "answered", answer })),
-    );
-    worker.on("error", (error: Error & { code?: string }) =>
-      fail(
-        error.code === "ERR_WORKER_OUT_OF_MEMORY"
-          ? { kind: "memory", message: `it takes more than ${limits.maxHeapMb} MiB of memory` }
-          : { kind: "failed", message: error instanceof Error ? error.message : String(error) },
-      ),
-    );
-    worker.on("exit", () => fail({ kind: "failed", message: "its thread has ended" }));
+    });
     return started;
   }
 

@@ -9,7 +9,6 @@ import { type ModuleRegistration, readEntry, refuseToOpen } from "./registration
 
 export const DEFAULT_ENVIRONMENT_ID = "typescript-process";
 
-/** A bundled module before it is loaded; id and type are known even if loading fails. */
 export interface BuiltinModule {
   id: string;
   type: ModuleType;
@@ -30,7 +29,6 @@ export const BUILTIN_MODULES: readonly BuiltinModule[] = [
   { id: "demo", type: "adapter", load: () => import("#modules/demo/index.ts") },
 ];
 
-/** Loads all of them at once. Never rejects. */
 export function loadBuiltins(builtins: readonly BuiltinModule[]): Promise<ModuleRegistration[]> {
   return Promise.all(builtins.map(loadBuiltin));
 }
@@ -44,7 +42,7 @@ async function loadBuiltin(builtin: BuiltinModule): Promise<ModuleRegistration> 
       throw new Error(`Its manifest is wrong at ${issue?.path.join(".") || "the top"}: ${issue?.message}.`);
     }
     const manifest = parsed.data;
-    // Postgres stores no such text.
+    // Postgres cannot store NUL.
     if (JSON.stringify(manifest).includes("\\u0000")) throw new Error("Its manifest holds a NUL character.");
     if (manifest.id !== builtin.id || manifest.type !== builtin.type) {
       throw new Error(

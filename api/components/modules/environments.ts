@@ -1,4 +1,4 @@
-/** Environments as the rest of the server sees them: the active one, leased per run, and its documentation. */
+/** Environments as the rest of the server sees them. */
 import { waitAtMost } from "#api/bounds/deadline.ts";
 import { readFailure } from "#api/bounds/failure-text.ts";
 import { AppError } from "#api/errors.ts";
@@ -13,35 +13,40 @@ export interface EnvironmentLease extends Disposable {
 export interface ActiveEnvironment {
   readonly id: string;
   readonly module: EnvironmentModule;
-  /** Null for a module that does not report a status. */
   status(): EnvironmentStatus | null;
 }
 
 export interface Environments {
   active(): ActiveEnvironment | null;
-  /** Leases the active environment for one run; null while none is active. */
+  /** Leases the active environment for one run, or returns null if none is active. */
   acquire(): EnvironmentLease | null;
-  /** While none is active: which isolation layer is missing here, and what to do; null: there is another reason. */
+  /**
+   * If no environment is active: returns which isolation layer is missing and what to do, or null if the
+   * reason is another.
+   */
   refusal(): string | null;
-  /** Called after the active environment has changed (also to none). Returns the function that stops listening. */
+  /**
+   * Calls the listener after the active environment changes, also to none. Returns a function that removes
+   * it.
+   */
   onChange(listener: () => void): () => void;
 }
 
 const MAX_DOCS_MS = 15_000;
 const MAX_DOCS_CHARACTERS = 1024 * 1024;
 
-/** Markdown about the active environment. Throws AppError `no_environment`, or `module_failed` with its message. */
+/** Throws AppError `no_environment`, or `module_failed` with its message. */
 export function readEnvironmentDocs(environments: Environments): Promise<string> {
   return askForDocs(environments, "generateDocs()", null, (module) => module.generateDocs());
 }
 
-/** Markdown about a tool, written by the active environment. Throws as `readEnvironmentDocs` does. */
+/** Throws as `readEnvironmentDocs` does. */
 export function writeToolDocs(environments: Environments, input: ToolDocsInput): Promise<string> {
   const tool = `${input.serviceId}.${input.toolId}`;
   return askForDocs(environments, "generateToolDocs()", tool, (module) => module.generateToolDocs(input));
 }
 
-/** Foreign text, bounded in time and size. `tool`: what it is about; null: the environment itself. */
+/** Bounds foreign text in time and size. `tool` is null for the documentation of the environment itself. */
 async function askForDocs(
   environments: Environments,
   member: string,

@@ -1,4 +1,3 @@
-/** What changes of modules share: the registry, the rows, and how a module is started and put in place. */
 import { readFailure } from "#api/bounds/failure-text.ts";
 import type { Pool } from "#api/db/pool.ts";
 import { AppError } from "#api/errors.ts";
@@ -21,22 +20,20 @@ import { clearDefinitionsDue, findModuleRow, type ModuleRow, setModuleError } fr
 
 export interface ModulesOptions extends ActivatorOptions {
   pool: Pool;
-  /** Default: the bundled modules. */
   builtins?: readonly BuiltinModule[];
-  /** Custom modules, in this folder (absolute; it need not exist). Absent: only the bundled ones. */
+  /** Folder of custom modules (absolute; it need not exist). Without it only bundled modules exist. */
   custom?: { directory: string; download: Download };
   secrets: SecretStore;
   limits?: Partial<ModuleLimits>;
 }
 
 export interface ModuleLimits extends InstanceLimits {
-  /** Of a custom module's code, until its last top-level await. */
+  /** Limits the import of a custom module, including its top-level awaits. */
   maxImportMs: number;
-  /** Replaced environments with runs left. More are refused: each keeps its children and memory. */
+  /** Replaced environments that still have runs. Each keeps its children and memory, so more are refused. */
   maxDraining: number;
-  /** Changes that wait for the one before them. */
   maxWaitingChanges: number;
-  /** Packages that wait to be downloaded and unpacked, one after another. */
+  /** Packages that wait to be downloaded and unpacked one after another. */
   maxWaitingPackages: number;
 }
 
@@ -49,10 +46,9 @@ const DEFAULT_LIMITS: ModuleLimits = {
   maxWaitingPackages: 20,
 };
 
-/** Of why a module failed, as it is stored and shown. */
+/** Limits the stored and shown reason why a module failed. */
 const MAX_REASON_CHARACTERS = 2000;
 
-/** What custom modules need. */
 export interface CustomModules {
   place: ModulePlace;
   attempts: Attempts;
@@ -62,9 +58,9 @@ export interface CustomModules {
 export interface ModuleHost extends Pick<ModulesOptions, "pool" | "logger" | "secrets" | "watch"> {
   readonly limits: ModuleLimits;
   readonly activator: Activator;
-  /** Every module that is there, by id. Changed within the queue of changes only. */
+  /** All modules found, by id. Change it only within the queue of changes. */
   readonly registry: Map<string, ModuleRegistration>;
-  /** Null: this server has the bundled modules only. */
+  /** Null if this server has bundled modules only. */
   readonly custom: CustomModules | null;
 }
 
@@ -83,7 +79,7 @@ export function requireRegistration(host: ModuleHost, id: string): ModuleRegistr
   );
 }
 
-/** Throws AppError `builtin_module` for a bundled module. `what`: what cannot be done to it. */
+/** Throws AppError `builtin_module` for a bundled module. `what` completes "cannot be …". */
 export function refuseBuiltin(row: Pick<ModuleRow, "id" | "isBuiltin">, what: string): void {
   if (!row.isBuiltin) return;
   throw new AppError("builtin_module", `${row.id} comes with the server and cannot be ${what}.`);
@@ -95,7 +91,7 @@ export async function readStoredSettings(host: ModuleHost, id: string): Promise<
   return { config, secrets: values };
 }
 
-/** Starts a module on request. Throws AppError `module_failed` with the module's message, or `environments_draining`. */
+/** Throws AppError `module_failed` with the module's message, or `environments_draining`. */
 export async function startRequested(
   host: ModuleHost,
   registration: ModuleRegistration,
@@ -114,7 +110,7 @@ export async function startRequested(
   }
 }
 
-/** Stores the change, then puts the module in place; when storing fails the started module is ended. */
+/** Stores the change, then puts the module in place. If storing fails, the started module is torn down. */
 export async function commitStarted<T>(
   host: ModuleHost,
   started: StartedModule,
@@ -132,7 +128,7 @@ export async function commitStarted<T>(
   return stored;
 }
 
-/** Regenerates the tools of an adapter's services with an instance that was started and is not in place yet. */
+/** Regenerates the tools of an adapter's services with a started instance that is not in place yet. */
 export async function regenerateDefinitions(host: ModuleHost, started: StartedModule): Promise<void> {
   if (started.type !== "adapter") return;
   const { id, module } = started.instance;

@@ -1,7 +1,3 @@
-/**
- * What the modules feature takes and answers over HTTP: one schema per thing, from which types, validation and the
- * OpenAPI document follow. No behaviour.
- */
 import { z } from "zod";
 import { MODULE_ID_PATTERN, MODULE_TYPES } from "#sdk";
 import { flagSchema } from "../../http/filters.ts";
@@ -76,7 +72,7 @@ export const installFromBodySchema = z.strictObject({
     "URL of the registry's descriptor, `{downloadUrl, hash?, id?}`. Stored, for updates.",
   ),
 });
-/** What a registry answers at `source`. */
+/** The descriptor that a registry serves at `source`. */
 export const moduleDescriptorSchema = descriptorSchema.extend({ id: z.string().max(100).optional() });
 
 export const updatedAnswerSchema = z.object({

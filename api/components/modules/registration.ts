@@ -1,26 +1,25 @@
-/** A registered module: what is known before any of its code has run, and how to load the code. */
+/** A module as it is known before any of its code has run, and how to load the code. */
 import type { ModuleEntry, ModuleManifest } from "#sdk";
 
 export interface ModuleRegistration {
   manifest: ModuleManifest;
   isBuiltin: boolean;
-  /** SHA-256, hexadecimal: of a built-in's manifest, of the package or the files of a custom one. */
+  /** SHA-256 in hexadecimal: of the manifest of a built-in, or of the package or files of a custom module. */
   hash: string;
-  /** Registry URL; empty without one. */
+  /** Registry URL, or empty. */
   source: string;
-  /** Name of its folder below the modules folder; null for a built-in. */
+  /** Name of its folder below the modules folder, or null for a built-in. */
   folder: string | null;
-  /** Whether `manifest` is the module's own. If not, only its id is to be relied on. */
+  /** False if the manifest is not the module's own; then only the id is reliable. */
   isDescribed: boolean;
-  /** Why its code cannot be loaded, as far as that is known without loading it. */
+  /** Why its code cannot be loaded, as far as is known without loading it. */
   loadError: string | null;
-  /** Loads the code. For a custom module this is the first time any of it runs. Rejects with a sentence. */
+  /** Loads the code. For a custom module this is the first time any of it runs. */
   open(): Promise<ModuleEntry>;
 }
 
 export type ModuleRegistry = ReadonlyMap<string, ModuleRegistration>;
 
-/** `instantiate` as a named export or on the default export. */
 export function readEntry(loaded: unknown): ModuleEntry {
   for (const candidate of [loaded, (loaded as { default?: unknown } | null)?.default]) {
     if (candidate === null || candidate === undefined) continue;
@@ -30,7 +29,7 @@ export function readEntry(loaded: unknown): ModuleEntry {
   throw new Error("It exports no function named instantiate.");
 }
 
-/** `open` of a module that cannot be loaded. */
+/** Makes `open` for a module that cannot be loaded. */
 export function refuseToOpen(loadError: string): () => Promise<never> {
   return async () => {
     throw new Error(loadError);

@@ -1,4 +1,3 @@
-/** HTTP of the modules feature: what differs from services, and the folder of modules that is read again. */
 import { z } from "zod";
 import type { App } from "#api/http/app-type.ts";
 import { requireScope } from "#api/http/auth.ts";

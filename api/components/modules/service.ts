@@ -24,7 +24,14 @@ import {
   readEnvironmentDocs,
   writeToolDocs,
 } from "./environments.ts";
-import { createHost, type ModulesOptions, refuseBuiltin, refuseWaiting, requireRow } from "./host.ts";
+import {
+  createHost,
+  type ModuleHost,
+  type ModulesOptions,
+  refuseBuiltin,
+  refuseWaiting,
+  requireRow,
+} from "./host.ts";
 import {
   type ModuleFilter,
   type ModuleRecord,
@@ -39,66 +46,61 @@ import { listModuleRows, type ModuleRow } from "./store.ts";
 
 export interface ModulePage {
   modules: ModuleRecord[];
-  /** Where the next page starts; null at the end. */
+  /** Position of the next page, or null at the end. */
   next: number | null;
 }
 
 export interface ModuleConnections {
-  /** What environments are given. */
   bindings: EnvironmentBindings;
-  /** The state of a module on the other servers. Default: there are none. */
+  /** Returns the module's states on other servers. */
   activations?(id: string): { replica: string; state: ModuleState }[];
 }
 
 export interface Modules {
   readonly environments: Environments;
   readonly adapters: Adapters;
-  /** For the layer of settings. */
   readonly settings: SettingsHost;
-  /** Reconciles and activates; with what is made only once modules are known. Rejects only when the database does. */
+  /** Reconciles rows and modules, then activates. Rejects only when the database does. */
   start(connections: ModuleConnections): Promise<void>;
   list(filter: ModuleFilter, page: PageRequest<number>): Promise<ModulePage>;
   get(id: string): Promise<ModuleRecord>;
-  /** Installs the package at the URL, disabled. Answers its id. */
+  /** Installs the package at the URL, disabled. Returns the module's id. */
   install(url: string): Promise<string>;
-  /** Installs what the registry's descriptor at `source` names, disabled. Answers its id. */
+  /** Installs the package that the descriptor at `source` names, disabled. Returns the module's id. */
   installFrom(source: string): Promise<string>;
-  /** Replaces the module by the package at the URL. False when it is the one that is installed. */
+  /** Replaces the module with the package at the URL. Returns false if that is installed already. */
   replace(id: string, url: string): Promise<boolean>;
-  /** Replaces it by what its registry has now. Throws AppError `no_source` when it was installed without one. */
+  /**
+   * Replaces the module with the package that its registry names now. Throws AppError `no_source` without a
+   * registry.
+   */
   update(id: string): Promise<boolean>;
   reload(): Promise<ReloadAnswer>;
   setEnabled(id: string, enabled: boolean): Promise<void>;
   remove(id: string): Promise<void>;
-  /** After a change on another server: brings this server in line with the rows. */
+  /** Brings this server in line with the rows after a change on another server. */
   follow(): Promise<void>;
-  /** States on this server, by module id. */
+  /** Returns the states on this server, by module id. */
   activations(): Record<string, { state: ModuleState }>;
-  /** The manifest of a module that is there. */
   manifestOf(id: string): ModuleManifest | null;
   /** Throws AppError `no_environment`. */
   requireActive(): ActiveEnvironment;
-  /** Documentation of the active environment. Throws AppError `no_environment` or `module_failed`. */
+  /** Throws AppError `no_environment` or `module_failed`. */
   readDocs(): Promise<string>;
-  /** Documentation of a tool, written by the active environment. Throws as `readDocs` does. */
+  /** Throws as `readDocs` does. */
   writeToolDocs(input: ToolDocsInput): Promise<string>;
-  /** Replaced environments that have not ended yet. */
   draining(): { id: string; runs: number }[];
-  /** Runs that hold the active environment. */
   activeRuns(): number;
   /** Tears down every module, each within its time limit. */
   close(): Promise<void>;
 }
 
-/** Nothing is loaded or activated before `start`; `environments` can be used before. */
-export function createModules(options: ModulesOptions): Modules {
-  const host = createHost(options);
-  const { pool, limits, activator, registry } = host;
-  const changes = createQueue({ maxHeld: limits.maxWaitingChanges, refuse: refuseWaiting });
-  // One at a time: each holds a package in memory, and up to the limits on disk.
+type PackageChanges = Pick<Modules, "install" | "installFrom" | "replace" | "update">;
+
+function createPackageChanges(host: ModuleHost, changes: ReturnType<typeof createQueue>): PackageChanges {
+  const { limits, registry } = host;
+  // Packages are handled one at a time: each takes memory and disk up to the limits.
   const packages = createQueue({ maxHeld: limits.maxWaitingPackages, refuse: refuseWaiting });
-  const { environments, adapters } = activator;
-  let connections: ModuleConnections | null = null;
 
   /** Unpacks outside the queue of changes, so that only other packages wait for a slow or large one. */
   function take<T>(
@@ -126,7 +128,7 @@ export function createModules(options: ModulesOptions): Modules {
     return row;
   }
 
-  /** Whether the files are the package's, unchanged since. */
+  /** Reports whether the module's files are those of the package, unchanged. */
   const isInstalled = (id: string, hash: string) => registry.get(id)?.hash === hash;
 
   async function replaceBy(id: string, fetch: () => Promise<Fetched | null>): Promise<boolean> {
@@ -143,23 +145,6 @@ export function createModules(options: ModulesOptions): Modules {
   }
 
   return {
-    environments,
-    adapters,
-    settings: hostModuleSettings(host, changes.run),
-    async start(given) {
-      connections = given;
-      activator.connect(given.bindings);
-      await startModules(host, await loadBuiltins(options.builtins ?? BUILTIN_MODULES));
-    },
-    async list(filter, page) {
-      const { rows, next } = await readNumberedPage(page, (at) => listModuleRows(pool, filter, at));
-      return { modules: rows.map((row) => toRecord(row, activator)), next };
-    },
-    async get(id) {
-      const record = toRecord(await requireRow(host, id), activator);
-      const replicas = connections?.activations?.(id) ?? [];
-      return replicas.some(({ state }) => state !== record.state) ? { ...record, replicas } : record;
-    },
     async install(url) {
       const id = await take(
         () => fetchPackage({ downloadUrl: url }),
@@ -193,6 +178,36 @@ export function createModules(options: ModulesOptions): Modules {
         return fetchPackage(descriptor);
       });
     },
+  };
+}
+
+/** Nothing is loaded or activated before `start`. `environments` can be used earlier. */
+export function createModules(options: ModulesOptions): Modules {
+  const host = createHost(options);
+  const { pool, limits, activator, registry } = host;
+  const changes = createQueue({ maxHeld: limits.maxWaitingChanges, refuse: refuseWaiting });
+  const { environments, adapters } = activator;
+  let connections: ModuleConnections | null = null;
+
+  return {
+    environments,
+    adapters,
+    settings: hostModuleSettings(host, changes.run),
+    ...createPackageChanges(host, changes),
+    async start(given) {
+      connections = given;
+      activator.connect(given.bindings);
+      await startModules(host, await loadBuiltins(options.builtins ?? BUILTIN_MODULES));
+    },
+    async list(filter, page) {
+      const { rows, next } = await readNumberedPage(page, (at) => listModuleRows(pool, filter, at));
+      return { modules: rows.map((row) => toRecord(row, activator)), next };
+    },
+    async get(id) {
+      const record = toRecord(await requireRow(host, id), activator);
+      const replicas = connections?.activations?.(id) ?? [];
+      return replicas.some(({ state }) => state !== record.state) ? { ...record, replicas } : record;
+    },
     reload: () => changes.run(() => reloadModules(host)),
     setEnabled: (id, enabled) => changes.run(() => changeEnabled(host, id, enabled)),
     remove: (id) => changes.run(() => removeModule(host, id)),
@@ -213,7 +228,7 @@ export function createModules(options: ModulesOptions): Modules {
   };
 }
 
-/** Throws AppError `invalid_descriptor` when the package is not the module that the registry names. */
+/** Throws AppError `invalid_descriptor` if the package is not the module that the registry names. */
 function requireDescribed(promised: string | undefined, found: string): void {
   if (promised === undefined || promised === found) return;
   throw new AppError(

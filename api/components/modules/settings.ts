@@ -15,7 +15,7 @@ import {
 import type { ModuleRegistration } from "./registration.ts";
 import { setModuleError } from "./store.ts";
 
-/** `inTurn` runs one change of modules at a time. */
+/** `inTurn` runs changes of modules one at a time. */
 export function hostModuleSettings(
   host: ModuleHost,
   inTurn: <T>(work: () => Promise<T>) => Promise<T>,

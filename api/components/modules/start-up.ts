@@ -10,7 +10,6 @@ import { scanModules } from "./loader/scan.ts";
 import type { ModuleRegistration, ModuleRegistry } from "./registration.ts";
 import { listEnabledRows, type ModuleRow, markMissingRows, registerModuleRow } from "./store.ts";
 
-/** Rejects only when the database does. */
 export async function startModules(host: ModuleHost, builtins: readonly ModuleRegistration[]): Promise<void> {
   const { registry } = host;
   for (const registration of builtins) registry.set(registration.manifest.id, registration);
@@ -18,17 +17,17 @@ export async function startModules(host: ModuleHost, builtins: readonly ModuleRe
     registry.set(registration.manifest.id, registration);
   await reconcileRows(host, registry);
   const rows = await listEnabledRows(host.pool);
-  // Adapters first: an environment that is active takes runs at once, and those call tools.
+  // Adapters first: an active environment takes runs at once, and runs call tools.
   for (const type of ["adapter", "environment"]) {
     const ofType = rows.filter((row) => row.type === type);
     const earlier = await Promise.all(ofType.map((row) => countUnfinished(host, row.id)));
     await Promise.all(ofType.filter((_, index) => earlier[index] === 0).map((row) => activate(host, row)));
-    // One by one, so that it is known which one ended the server.
+    // Activate one by one, so that it is known which one ended the server.
     for (const row of ofType.filter((_, index) => earlier[index] !== 0)) await activate(host, row);
   }
 }
 
-/** How many earlier starts of the server ended while the module was being activated. */
+/** Counts earlier starts of the server that ended while the module was being activated. */
 async function countUnfinished({ registry, custom }: ModuleHost, id: string): Promise<number> {
   const folder = registry.get(id)?.folder ?? null;
   return folder === null || custom === null ? 0 : custom.attempts.count(folder);
@@ -64,7 +63,7 @@ async function findCustomModules({
   }
 }
 
-/** Brings the rows in line with the modules found; whether a module is enabled stays as it was. */
+/** Brings the rows in line with the modules found. Flags stay as they were. */
 export async function reconcileRows({ pool, logger }: ModuleHost, registry: ModuleRegistry): Promise<void> {
   for (const registration of registry.values()) {
     const { manifest, isBuiltin, loadError } = registration;
@@ -92,7 +91,7 @@ async function activate(host: ModuleHost, row: ModuleRow): Promise<void> {
   await forgetAttempts(host, row.id);
 }
 
-/** False when the last starts of the server ended while it was being activated: the next one would too. */
+/** Returns false if the last starts of the server ended while the module was being activated. */
 async function mayBeTried(host: ModuleHost, { manifest, folder }: ModuleRegistration): Promise<boolean> {
   if (folder === null || host.custom === null) return true;
   const unfinished = await host.custom.attempts.count(folder);

@@ -1,5 +1,3 @@
-/** What operations on services share: parts, turns and refusals. */
-
 import type { KeyedQueue, Queue } from "#api/bounds/queue.ts";
 import type { Pool } from "#api/db/pool.ts";
 import { AppError } from "#api/errors.ts";
@@ -16,15 +14,15 @@ export interface ServiceContext {
   watch: SecretWatch;
   download: Download;
   hydration: Hydration;
-  /** One change of a service at a time, by service id. */
+  /** Changes of a service run one at a time, by service id. */
   changes: KeyedQueue;
-  /** Definitions are large, and making tools of them takes processor time: a few at a time. */
+  /** Definitions are large, and generating tools takes CPU time: only some run at once. */
   generations: Queue;
-  /** Tells the listeners that a service or its tools have changed. */
+  /** Notifies listeners that a service or its tools have changed. */
   announce(serviceId: string): void;
 }
 
-/** Changes a service while no other change of it runs. Throws AppError `not_found`. */
+/** Runs while no other change of the service runs. Throws AppError `not_found`. */
 export function inTurn<T>(
   { changes, pool }: ServiceContext,
   id: string,
@@ -51,7 +49,7 @@ export function requireAdapter(context: ServiceContext, adapterId: string): Adap
   );
 }
 
-/** HydrateFailure as AppError `service_failed`; any other error as it is. */
+/** Turns HydrateFailure into AppError `service_failed` and returns any other error as it is. */
 export function toServiceFailed(id: string, error: unknown): unknown {
   if (!(error instanceof HydrateFailure)) return error;
   return new AppError(

@@ -1,6 +1,6 @@
 /**
- * Installing and regenerating services. A definition is obtained and made into tools first; one transaction then writes
- * everything, so a service is never half installed.
+ * Installs and regenerates services. The definition is obtained and turned into tools first; one transaction
+ * then writes everything, so a service is never half installed.
  */
 
 import { AppError } from "#api/errors.ts";
@@ -35,7 +35,6 @@ import {
 } from "./store.ts";
 import { replaceTools } from "./store-tools.ts";
 
-/** A direct installation. Throws AppError. */
 export async function createService(
   context: ServiceContext,
   body: CreateServiceBody,
@@ -49,7 +48,7 @@ export async function createService(
 const MAX_PREVIEWED_TOOLS = 200;
 const MAX_PREVIEWED_CHARACTERS = 4000;
 
-/** What an installation would make of the definition; nothing is stored. Throws AppError. */
+/** Returns what an installation would create, and stores nothing. Throws AppError. */
 export async function previewService(
   context: ServiceContext,
   body: PreviewServiceBody,
@@ -77,7 +76,7 @@ export async function previewService(
   });
 }
 
-/** An installation from a registry: what the request says wins over the descriptor. Resolves to the id. */
+/** Fields of the request override the descriptor. Returns the id. */
 export async function installFromRegistry(
   context: ServiceContext,
   body: InstallServiceBody,
@@ -124,7 +123,7 @@ async function install(
       const toolIds = made.service.tools.map((tool) => tool.id);
       if (!sight.wouldShow(id, toolIds)) throw refuseUnseen(id);
       await context.pool.begin(async (transaction) => {
-        // Secrets of a service that had this id before must never become this one's.
+        // Secrets of an earlier service with this id must never become this one's.
         await context.secrets.remove(transaction, owner);
         const row = { ...service, ...toRow(made.service), hash: made.hash, packed: made.packed };
         if (!(await insertService(transaction, row))) throw serviceTaken(id);
@@ -143,7 +142,7 @@ function refuseUnseen(id: string): AppError {
   );
 }
 
-/** Another definition for the service. Resolves to false when it is the one that is installed. Throws AppError. */
+/** Returns false if the definition is the installed one. Throws AppError. */
 export async function changeDefinition(
   context: ServiceContext,
   id: string,
@@ -156,7 +155,7 @@ export async function changeDefinition(
   });
 }
 
-/** The definition that its registry has now. Resolves to false when it is the one that is installed. Throws AppError. */
+/** Returns false if the registry's definition is the installed one. Throws AppError. */
 export async function updateFromRegistry(
   context: ServiceContext,
   id: string,
@@ -176,7 +175,6 @@ export async function updateFromRegistry(
   });
 }
 
-/** Regenerates the tools from the stored definition. Throws AppError. */
 export async function syncService(context: ServiceContext, id: string): Promise<void> {
   await inTurn(context, id, (row) =>
     context.generations.run(() => regenerate(context, row, requireAdapter(context, row.adapter))),
@@ -184,8 +182,8 @@ export async function syncService(context: ServiceContext, id: string): Promise<
 }
 
 /**
- * Regenerates the tools from the stored definition, for a caller that holds the service's turn. `adapter` may be an
- * instance that is not in place yet: the service is not handed to it. Throws AppError.
+ * Regenerates the tools for a caller that holds the service's turn. `adapter` may be an instance that is not
+ * in place yet; the service is not handed to it. Throws AppError.
  */
 export async function regenerate(
   context: ServiceContext,
@@ -201,7 +199,7 @@ export async function regenerate(
   await replace(context, row, service, null, isInPlace ? adapter : null, null);
 }
 
-/** Resolves to false when the definition is the one that is installed. */
+/** Returns false if the definition is the installed one. */
 async function remake(
   context: ServiceContext,
   row: ServiceRow,
@@ -216,7 +214,7 @@ async function remake(
   });
 }
 
-/** Stores a regenerated service; `holder` is handed the service first if that is enabled. */
+/** Stores a regenerated service. `holder` takes the service on first if it is enabled. */
 async function replace(
   context: ServiceContext,
   row: ServiceRow,
@@ -234,7 +232,8 @@ async function replace(
       if (holder !== null) requireSameAdapter(context, row.adapter, holder);
       const isThere = await replaceService(transaction, row.id, toRow(service), definition);
       if (!isThere) throw serviceNotFound(row.id);
-      // New tools of an enabled service start disabled, and rules for `fetch` that have changed: no one has reviewed them.
+      // In an enabled service, new tools and changed rules for `fetch` start disabled: nobody has reviewed
+      // them.
       await replaceTools(transaction, row.id, service.tools, !row.enabled);
       await carried?.store(transaction);
     });

@@ -1,4 +1,4 @@
-/** A definition made into tools by the adapter that is active, with the settings of the service where there is one. */
+/** Generates tools from a definition with the active adapter. */
 import { AppError } from "#api/errors.ts";
 import type { AdapterModule, DefinitionContext, ServiceDefinition } from "#sdk";
 import { requireAdapter, type ServiceContext } from "./context.ts";
@@ -26,7 +26,10 @@ export function make(
   obtain: Obtain,
   installed: ServiceRow,
 ): Promise<Made | null>;
-/** Makes tools of a definition, and checks that the adapter was not replaced meanwhile. Null when it is the installed one. */
+/**
+ * Also checks that the adapter was not replaced meanwhile. Returns null if the definition is the installed
+ * one.
+ */
 export async function make(
   context: ServiceContext,
   adapterId: string,
@@ -63,7 +66,10 @@ export async function generate(
   });
 }
 
-/** Another version of the adapter may not understand what this one made. Throws AppError `adapter_inactive`. */
+/**
+ * Another version of the adapter may not understand the tools of this one. Throws AppError
+ * `adapter_inactive`.
+ */
 export function requireSameAdapter(context: ServiceContext, adapterId: string, adapter: AdapterModule): void {
   if (requireAdapter(context, adapterId) === adapter) return;
   throw new AppError(

@@ -1,7 +1,3 @@
-/**
- * What the services feature takes and answers over HTTP: one schema per thing, from which types, validation and the
- * OpenAPI document follow. No behaviour.
- */
 import { z } from "zod";
 import { IDENTIFIER_PATTERN, MODULE_ID_PATTERN } from "#sdk";
 import { flagSchema } from "../../http/filters.ts";
@@ -18,7 +14,9 @@ const serviceIdSchema = z
   })
   .max(MAX_ID_CHARACTERS);
 
-/** JavaScript itself asks `tools` for these names, so a script could not reach a service that is called so. */
+/**
+ * JavaScript itself reads these names from `tools`, so a script could not reach a service with such an id.
+ */
 const UNREACHABLE_IDS = ["then", "toJSON", "__proto__"];
 const newServiceIdSchema = serviceIdSchema.refine((id) => !UNREACHABLE_IDS.includes(id), {
   error: `no script could call it: ${UNREACHABLE_IDS.join(", ")} are names that JavaScript itself asks for. Choose another`,
@@ -31,11 +29,10 @@ const webUrl = z
   .max(MAX_URL_CHARACTERS)
   .refine((text) => /^https?:\/\/./i.test(text) && URL.canParse(text), {
     error: "expected an http or https URL",
-    // What follows reads it as a URL.
     abort: true,
   });
 
-/** Stored and shown: nothing secret may be in it. */
+/** The source is stored and shown: it must not contain secrets. */
 const sourceUrl = webUrl.refine(
   (text) => {
     const { username, password } = new URL(text);
@@ -158,7 +155,7 @@ export const patchServiceBodySchema = z
   .describe("Exactly one of `url` and `content`.");
 export type PatchServiceBody = z.output<typeof patchServiceBodySchema>;
 
-/** What a registry answers at `source`. */
+/** The descriptor that a registry serves at `source`. */
 export const serviceDescriptorSchema = descriptorSchema.extend({
   id: newServiceIdSchema.optional(),
   adapter: adapterIdSchema.optional(),

@@ -1,4 +1,3 @@
-/** HTTP of the services feature: what differs from modules, and regenerating tools from the stored definition. */
 import type { FastifyRequest } from "fastify";
 import type { z } from "zod";
 import type { App } from "#api/http/app-type.ts";
@@ -25,7 +24,7 @@ const downloading = ["payload_too_large", "egress_refused", "download_failed"] a
 const reading = ["invalid_definition", "adapter_inactive"] as const;
 const asking = ["invalid_descriptor", "hash_mismatch"] as const;
 const handing = ["not_found", "service_failed", "secrets_outdated"] as const;
-/** A definition of 30 MiB, as much again for JSON escapes in it, and the rest of the request. */
+/** A definition of 30 MiB, the same again for JSON escapes, and the rest of the request. */
 const MAX_CONTENT_BODY_BYTES = 64 * 1024 * 1024;
 
 type SightOf = (request: FastifyRequest) => ServiceSight;
@@ -116,7 +115,10 @@ export function registerServiceRoutes(
       run: (id) => services.remove(id),
     },
   });
+  registerGenerating(app, services);
+}
 
+function registerGenerating(app: App, services: Services): void {
   app.post(
     "/services/preview",
     {

@@ -40,7 +40,7 @@ import { removeService, setEnabled } from "./switching.ts";
 
 export interface ServiceLimits extends HydrationLimits {
   maxWaitingChangesPerService: number;
-  /** Definitions that are in memory at once, with what is made of them. */
+  /** Definitions held in memory at once, with their tools. */
   maxDefinitionsAtOnce: number;
   maxWaitingDefinitions: number;
 }
@@ -60,14 +60,12 @@ export interface ServicesOptions
 
 export interface ServicePage {
   services: ServiceRecord[];
-  /** Where the next page starts; null at the end. */
+  /** Position of the next page, or null at the end. */
   next: number | null;
 }
 
 export interface Services {
-  /** For `adapters.attach`. */
   readonly link: AdapterServices;
-  /** For the layer of settings. */
   readonly settings: SettingsHost;
   list(
     filter: ServiceFilter,
@@ -75,24 +73,25 @@ export interface Services {
     sight: Pick<ServiceSight, "visible">,
   ): Promise<ServicePage>;
   get(id: string): Promise<ServiceDetailsRecord>;
-  /** Throws AppError `forbidden` for a service that would not exist for the caller; so does `install`. */
+  /** Like `install`, throws AppError `forbidden` if the service would be invisible to the caller. */
   create(body: CreateServiceBody, sight: Pick<ServiceSight, "wouldShow">): Promise<void>;
   preview(body: PreviewServiceBody): Promise<ServicePreview>;
-  /** Resolves to the id. */
+  /** Returns the id. */
   install(body: InstallServiceBody, sight: Pick<ServiceSight, "wouldShow">): Promise<string>;
-  /** Resolves to whether anything changed; so does `update`. */
+  /** Like `update`, returns whether anything changed. */
   patch(id: string, body: PatchServiceBody, carry: CarrySecrets): Promise<boolean>;
   update(id: string, carry: CarrySecrets): Promise<boolean>;
   sync(id: string): Promise<void>;
   setEnabled(id: string, enabled: boolean): Promise<void>;
   remove(id: string): Promise<void>;
-  /** After a change or removal by another server: brings this server in line with the rows. */
+  /** Brings this server in line with the rows after a change on another server. */
   follow(id: string): Promise<void>;
-  /** Why this server's adapter failed to take on an enabled service; null when no failure is known. */
+  /** Returns why this server's adapter failed to take on an enabled service, or null. */
   failureOf(id: string): string | null;
-  /** Ids of all services. */
   listIds(): Promise<string[]>;
-  /** Called after a service, its tools or its adapter changed. Returns the function that stops listening. */
+  /**
+   * Calls the listener after a service, its tools or its adapter change. Returns a function that removes it.
+   */
   onChange(listener: (serviceId: string) => void): () => void;
 }
 

@@ -1,9 +1,9 @@
-/** The statements that write a definition's tools. Reading and switching tools is the tools feature. */
+/** Writes a definition's tools. The tools feature reads and enables them. */
 import type { Db } from "#api/db/pool.ts";
 import type { ToolDefinition } from "#sdk";
 
 const MAX_BATCH_TOOLS = 500;
-/** Characters of JSON in one statement, so that the memory of one batch is free before the next. */
+/** Characters of JSON per statement, so that the memory of one batch is free before the next. */
 const MAX_BATCH_CHARACTERS = 1024 * 1024;
 
 interface Batch {
@@ -14,15 +14,14 @@ interface Batch {
   inputSchema: string[];
   outputSchema: string[];
   adapterDomain: string[];
-  /** As text: the driver takes an array of booleans for a boolean. */
+  /** As text, because the driver would send an array of booleans as one boolean. */
   destructive: ("true" | "false")[];
   fetchScope: (string | null)[];
 }
 
 /**
- * Writes the tools of a service in the order given: rows of ids that are there keep their flag, others get
- * `newEnabled`, those that vanished go. What makes requests of `fetch` and has changed counts as new. Inside a transaction of
- * the caller's.
+ * Writes the tools of a service in the given order: existing ids keep their flag, new ones get `newEnabled`,
+ * removed ones are deleted. Rules for `fetch` that have changed count as new. Call inside a transaction.
  */
 export async function replaceTools(
   db: Db,
@@ -95,7 +94,7 @@ function emptyBatch(): Batch {
   };
 }
 
-/** The adapter's data of each tool, by tool id. */
+/** Returns the adapter's data by tool id. */
 export async function readToolDomains(
   db: Db,
   serviceId: string,

@@ -1,4 +1,3 @@
-/** The statements on `services`, one function each. */
 import type { PageRequest } from "#api/bounds/page.ts";
 import type { Db } from "#api/db/pool.ts";
 import type { JSONSchema } from "#sdk";
@@ -15,7 +14,7 @@ export interface ServiceRow {
   enabled: boolean;
   stale: boolean;
   error: string | null;
-  /** What of its definition was left out. */
+  /** Parts of the definition that were left out. */
   problems: string[];
   createdAt: Date;
 }
@@ -25,7 +24,7 @@ export interface ServiceSchemas {
   secretsSchema: JSONSchema;
 }
 
-/** Rows after a position, newest first, `limit` at most. */
+/** Returns rows after a position, newest first. */
 export async function listServiceRows(
   db: Db,
   filter: ServiceFilter,
@@ -60,7 +59,6 @@ export async function listAllServiceIds(db: Db): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
-/** Ids of the services of an adapter, the oldest first. */
 export async function listServiceIds(
   db: Db,
   adapter: string,
@@ -73,7 +71,6 @@ export async function listServiceIds(
   return rows.map((row) => row.id);
 }
 
-/** Packed, as it was stored. */
 export async function readDefinition(db: Db, id: string): Promise<Buffer | null> {
   const [row] = await db<{ definition: Buffer }[]>`select definition from services where id = ${id}`;
   return row?.definition ?? null;
@@ -86,13 +83,12 @@ export async function readAdapterDomain(db: Db, id: string): Promise<unknown> {
   return row?.domain ?? null;
 }
 
-/** A definition as it is stored. */
 export interface StoredDefinition {
   hash: string;
   packed: Buffer;
 }
 
-/** What a definition was made into. JSON columns as text: written once, by the caller. */
+/** JSON columns are text, written once by the caller. */
 export interface MadeService {
   name: string;
   description: string;
@@ -116,8 +112,8 @@ export async function insertService(
 }
 
 /**
- * Writes a regenerated service: no longer stale, flags and settings as they were. `definition` null: it keeps the stored
- * one. False when the service does not exist any more.
+ * Writes a regenerated service: no longer stale, flags and settings unchanged. Null as `definition` keeps the
+ * stored one. Returns false if the service no longer exists.
  */
 export async function replaceService(
   db: Db,
@@ -141,7 +137,7 @@ export async function setServiceEnabled(db: Db, id: string, enabled: boolean): P
     update services set enabled = ${enabled}, error = case when stale then error else null end where id = ${id}`;
 }
 
-/** Why the adapter does not hold it. The reason why a service is stale stays. */
+/** Stores why the adapter does not hold the service. The reason of a stale service stays. */
 export async function setServiceError(db: Db, id: string, error: string | null): Promise<void> {
   await db`update services set error = ${error} where id = ${id} and not stale and error is distinct from ${error}`;
 }

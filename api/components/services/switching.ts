@@ -1,4 +1,3 @@
-/** Switching services on and off, and deleting them. */
 import { readFailure } from "#api/bounds/failure-text.ts";
 import { compileSettings, type SettingsKind, subjectOf } from "#api/components/settings/schema.ts";
 import { AppError, type ErrorIssue } from "#api/errors.ts";
@@ -45,7 +44,8 @@ async function enable(context: ServiceContext, row: ServiceRow): Promise<void> {
 
 async function disable(context: ServiceContext, row: ServiceRow): Promise<void> {
   await setServiceEnabled(context.pool, row.id, false);
-  // Before it is taken from the adapter, so that calls get `service_disabled` instead of the adapter's error.
+  // Announce before taking it from the adapter, so that calls get `service_disabled` instead of the adapter's
+  // error.
   context.announce(row.id);
   await context.hydration.dehydrate(row.id, context.adapters.get(row.adapter));
 }
@@ -73,7 +73,7 @@ async function remove(context: ServiceContext, row: ServiceRow): Promise<void> {
   context.announce(id);
 }
 
-/** As `removeService`; does nothing when it is gone already. */
+/** Like `removeService`, but does nothing if the service is gone. */
 export async function removeServiceIfThere(context: ServiceContext, id: string): Promise<void> {
   await context.changes.run(
     id,
@@ -86,8 +86,9 @@ export async function removeServiceIfThere(context: ServiceContext, id: string):
 }
 
 /**
- * What the adapter is handed. Throws AppError `invalid_request` with every reason why a service cannot be enabled, or as
- * `toServiceState` does; that check comes before the secrets' schema, whose issues tell something about the secrets.
+ * Returns the state for the adapter. Throws AppError `invalid_request` with every reason why a service cannot
+ * be enabled, or as `toServiceState` does; that check comes before the secrets' schema, whose issues reveal
+ * something about the secrets.
  */
 async function requireFit(
   context: ServiceContext,

@@ -1,4 +1,3 @@
-/** What the settings of modules and services look like over HTTP. No behaviour. */
 import { z } from "zod";
 
 const jsonSchema = z.record(z.string(), z.unknown());

@@ -1,4 +1,3 @@
-/** What a JSON Patch of settings looks like over HTTP. No behaviour but taking pointers apart. */
 import { z } from "zod";
 
 export const MAX_PATCH_OPERATIONS = 100;
@@ -20,7 +19,6 @@ const pointer = z
   })
   .meta({ id: "JsonPointer", description: "A JSON Pointer (RFC 6901)." });
 
-/** The unescaped segments of a JSON Pointer. */
 export function splitPointer(text: string): string[] {
   return text
     .split("/")

@@ -1,6 +1,4 @@
-/**
- * Settings changed by JSON Patch (RFC 6902): on a copy, as a whole or not at all, bounded in size. Pure; stores nothing.
- */
+/** Applies JSON Patches (RFC 6902) to settings: on a copy, as a whole or not at all, bounded in size. */
 
 import { randomUUID } from "node:crypto";
 import jsonPatch, { type JsonPatchError, type Operation } from "fast-json-patch";
@@ -22,7 +20,7 @@ export function patchConfig(
   let document: unknown = structuredClone(config);
   for (const [index, operation] of operations.entries()) {
     document = applyOperation(document, operation, index, subject);
-    // After each operation: a chain of copies doubles the document every time.
+    // Check after each operation: a chain of copies doubles the document every time.
     if (Buffer.byteLength(JSON.stringify(document) ?? "") > SETTINGS_LIMITS.maxConfigBytes) {
       throw refusePatch(
         index,
@@ -69,7 +67,10 @@ function applyOperation(
 
 const ARRAY_INDEX_PROBLEM = "an array element is named by its index, or by - for the end";
 
-/** Whether a pointer goes through an array by something that is not an index; the library takes 4294967295 for -1. */
+/**
+ * Reports whether a pointer goes through an array by something that is not an index. The library reads -1 as
+ * 4294967295.
+ */
 function namesNoElement(document: unknown, path: string): boolean {
   let node = document;
   for (const segment of splitPointer(path)) {
@@ -97,7 +98,7 @@ function refusePatch(index: number, problem: string): AppError {
   });
 }
 
-/** JSON pointers of every value; an empty object counts as one. */
+/** Returns JSON pointers of all values. An empty object counts as one. */
 export function listPointers(value: unknown, pointer = ""): string[] {
   if (value === null || typeof value !== "object" || Array.isArray(value)) return [pointer];
   const entries = Object.entries(value);
@@ -107,7 +108,7 @@ export function listPointers(value: unknown, pointer = ""): string[] {
   );
 }
 
-/** The named members, and the others. */
+/** Splits the members into the named ones and the others. */
 export function divide(values: Config, names: readonly string[]): [Config, Config] {
   const entries = Object.entries(values);
   const isNamed = ([name]: [string, unknown]) => names.includes(name);
@@ -118,8 +119,8 @@ export function divide(values: Config, names: readonly string[]): [Config, Confi
 }
 
 /**
- * Applies a patch that must replace or remove the values of the members `outdated`. They are replaced by marks first, so the
- * patch cannot keep them. Throws what `refuse` makes of the pointers that still hold a mark.
+ * Applies a patch that must replace or remove the values of the members `outdated`. Marks replace them first,
+ * so the patch cannot keep them. `refuse` gets the pointers that still hold a mark.
  */
 export function patchAnew(
   values: Config,
@@ -154,7 +155,10 @@ const READING = {
   move: "would send one where another goes. Remove it, and add the value itself",
 } as const;
 
-/** Whoever may only write secrets finds none out by guessing, and sends none to where another one was set for. */
+/**
+ * A caller that may only write secrets must not learn any by guessing, nor send one where another was set
+ * for.
+ */
 export function refuseReading(operations: readonly PatchOperation[]): void {
   for (const [index, { op }] of operations.entries()) {
     if (op !== "test" && op !== "copy" && op !== "move") continue;

@@ -1,5 +1,5 @@
 /**
- * HTTP of the settings of modules and services: JSON Patch under an entity tag. Secret values are write-only.
+ * Settings of modules and services over HTTP: JSON Patch under an entity tag. Secret values are write-only.
  */
 import type { FastifyRequest } from "fastify";
 import type { z } from "zod";
@@ -20,9 +20,8 @@ import {
 import { patchBodySchema } from "./patch-model.ts";
 import type { ComponentSettings } from "./service.ts";
 
-/** What differs between the routes of modules and those of services. */
 interface Differences {
-  /** Whether any key may read the configuration. */
+  /** Lets any key read the configuration. */
   isConfigOpen: boolean;
   readingErrors: readonly ErrorCode[];
   schemaErrors: readonly ErrorCode[];
@@ -54,7 +53,7 @@ const DIFFERENCES: Record<Owner["kind"], Differences> = {
   },
 };
 
-/** The routes below `/modules/:id` or `/services/:id`. */
+/** Registers the routes below `/modules/:id` or `/services/:id`. */
 export function registerSettingsRoutes(
   app: App,
   kind: Owner["kind"],
@@ -63,29 +62,53 @@ export function registerSettingsRoutes(
   carryFor: (request: FastifyRequest) => CarrySecrets = () => null,
 ): void {
   const differences = DIFFERENCES[kind];
-  const { readingErrors, schemaErrors, patchErrors, patchConfig, patchSecrets } = differences;
-  const tags = [`${kind}s`];
-  const owner = kind === "module" ? "Module" : "Service";
-  const path = `/${kind}s/:id` as const;
-  const admin = { onRequest: requireScope(`${kind}s:admin`) };
-  const security = [{ key: [] }];
-  const openSchema = { tags, security };
-  const errors = (...codes: readonly ErrorCode[]) => errorResponses("invalid_request", "not_found", ...codes);
-  const patching = (...codes: ErrorCode[]) =>
-    errorResponses(...BODY_ERRORS, "not_found", ...patchErrors, ...codes);
+  const shared: Shared = {
+    ...differences,
+    kind,
+    params,
+    settings,
+    tags: [`${kind}s`],
+    owner: kind === "module" ? "Module" : "Service",
+    path: `/${kind}s/:id`,
+    admin: { onRequest: requireScope(`${kind}s:admin`) },
+    errors: (...codes) => errorResponses("invalid_request", "not_found", ...codes),
+    patching: (...codes) => errorResponses(...BODY_ERRORS, "not_found", ...differences.patchErrors, ...codes),
+  };
+  registerConfigRoutes(app, shared, carryFor);
+  registerSecretsRoutes(app, shared);
+}
 
+interface Shared extends Differences {
+  kind: Owner["kind"];
+  params: z.ZodObject<{ id: z.ZodString }>;
+  settings: ComponentSettings;
+  tags: string[];
+  owner: "Module" | "Service";
+  path: `/${Owner["kind"]}s/:id`;
+  admin: { onRequest: ReturnType<typeof requireScope> };
+  errors(...codes: readonly ErrorCode[]): ReturnType<typeof errorResponses>;
+  patching(...codes: readonly ErrorCode[]): ReturnType<typeof errorResponses>;
+}
+
+const security = [{ key: [] }];
+
+function registerConfigRoutes(
+  app: App,
+  { kind, params, settings, tags, owner, path, admin, errors, patching, ...differences }: Shared,
+  carryFor: (request: FastifyRequest) => CarrySecrets,
+): void {
   app.get(
     `${path}/config`,
     {
       onRequest: differences.isConfigOpen ? requireKey() : admin.onRequest,
       schema: {
-        ...(differences.isConfigOpen ? openSchema : { tags }),
+        ...(differences.isConfigOpen ? { tags, security } : { tags }),
         operationId: `get${owner}Config`,
         summary: `Read the configuration of a ${kind}`,
         description:
           "Returns what was set; defaults are in the schema. Send the `ETag` as `If-Match` of a change.",
         params,
-        response: { 200: configAnswerSchema, ...errors(...readingErrors) },
+        response: { 200: configAnswerSchema, ...errors(...differences.readingErrors) },
       },
     },
     async (request, reply) => {
@@ -100,12 +123,13 @@ export function registerSettingsRoutes(
     {
       onRequest: requireKey(),
       schema: {
-        ...openSchema,
+        tags,
+        security,
         operationId: `get${owner}ConfigSchema`,
         summary: `Read the JSON Schema of a ${kind}'s configuration`,
         description: "Includes the defaults of what is not set.",
         params,
-        response: { 200: configSchemaAnswerSchema, ...errors(...schemaErrors) },
+        response: { 200: configSchemaAnswerSchema, ...errors(...differences.schemaErrors) },
       },
     },
     async (request) => ({
@@ -121,7 +145,7 @@ export function registerSettingsRoutes(
         tags,
         operationId: `patch${owner}Config`,
         summary: `Change the configuration of a ${kind} by JSON Patch`,
-        description: patchConfig,
+        description: differences.patchConfig,
         params,
         headers,
         body: patchBodySchema,
@@ -129,9 +153,9 @@ export function registerSettingsRoutes(
       },
     },
     async (request, reply) => {
-      const owner = { kind, id: request.params.id };
+      const component = { kind, id: request.params.id };
       const { version, ...answer } = await settings.patchConfig(
-        owner,
+        component,
         request.body,
         request.headers["if-match"],
         carryFor(request),
@@ -140,7 +164,12 @@ export function registerSettingsRoutes(
       return answer;
     },
   );
+}
 
+function registerSecretsRoutes(
+  app: App,
+  { kind, params, settings, tags, owner, path, admin, errors, patching, ...differences }: Shared,
+): void {
   app.get(
     `${path}/secrets`,
     {
@@ -151,7 +180,10 @@ export function registerSettingsRoutes(
         summary: `List which secrets of a ${kind} are set`,
         description: "Returns JSON pointers; values are never returned.",
         params,
-        response: { 200: secretsAnswerSchema, ...errors(...readingErrors, "secrets_key_missing") },
+        response: {
+          200: secretsAnswerSchema,
+          ...errors(...differences.readingErrors, "secrets_key_missing"),
+        },
       },
     },
     async (request, reply) => {
@@ -166,12 +198,13 @@ export function registerSettingsRoutes(
     {
       onRequest: requireKey(),
       schema: {
-        ...openSchema,
+        tags,
+        security,
         operationId: `get${owner}SecretsSchema`,
         summary: `Read the JSON Schema of a ${kind}'s secrets`,
         description: "Says which secrets can be set, and which are required.",
         params,
-        response: { 200: secretsSchemaAnswerSchema, ...errors(...schemaErrors) },
+        response: { 200: secretsSchemaAnswerSchema, ...errors(...differences.schemaErrors) },
       },
     },
     async (request) => ({
@@ -187,7 +220,7 @@ export function registerSettingsRoutes(
         tags,
         operationId: `patch${owner}Secrets`,
         summary: `Change the secrets of a ${kind} by JSON Patch`,
-        description: patchSecrets,
+        description: differences.patchSecrets,
         params,
         headers,
         body: patchBodySchema,
@@ -195,8 +228,8 @@ export function registerSettingsRoutes(
       },
     },
     async (request, reply) => {
-      const owner = { kind, id: request.params.id };
-      const version = await settings.patchSecrets(owner, request.body, request.headers["if-match"]);
+      const component = { kind, id: request.params.id };
+      const version = await settings.patchSecrets(component, request.body, request.headers["if-match"]);
       void reply.header("etag", formatEntityTag(version));
       return { updated: true as const };
     },

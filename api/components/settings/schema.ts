@@ -1,6 +1,4 @@
-/**
- * Settings as data against their JSON Schema: what does not fit, what is outdated, what the defaults are. Pure.
- */
+/** Validates settings against their JSON Schema. */
 import { Ajv, type AnySchemaObject, type ErrorObject, type Options, type ValidateFunction } from "ajv";
 import { Ajv2019 } from "ajv/dist/2019.js";
 import { Ajv2020 } from "ajv/dist/2020.js";
@@ -14,18 +12,17 @@ const MAX_ISSUES = 50;
 
 export type Config = Record<string, unknown>;
 
-/** Without a schema there are no settings: everything is refused, nothing ignored. */
+/** A component without a schema has no settings: everything is refused, nothing ignored. */
 export const NO_SETTINGS: JSONSchema = { type: "object", properties: {}, additionalProperties: false };
 
 export type SettingsKind = "config" | "secrets";
 
-/** What settings are called in messages and paths. */
+/** Wording of messages and paths. */
 export interface SettingsSubject {
-  /** First part of every path. */
+  /** First segment of every path. */
   place: SettingsKind;
-  /** In a sentence: `configuration`. */
+  /** `configuration`, for example. */
   noun: string;
-  /** Whose they are: `module`, `service`. */
   owner: Owner["kind"];
 }
 
@@ -36,15 +33,16 @@ export function subjectOf(owner: Owner["kind"], place: SettingsKind): SettingsSu
 export const MODULE_CONFIG = subjectOf("module", "config");
 
 export interface Settings {
-  /** What is wrong with a configuration, by path; empty when it fits. Incomplete ones may lack what is required. */
+  /** Returns why a configuration is invalid, by path. `incomplete` allows required settings to be missing. */
   findIssues(config: Config, options?: { incomplete?: boolean }): ErrorIssue[];
-  /** JSON pointers of what does not fit, the shortest first. */
+  /** Returns JSON pointers of invalid values, the shortest first. */
   findOutdated(config: Config): string[];
-  /** A copy with the schema's defaults filled in: what `setup` gets. */
   applyDefaults(config: Config): Config;
 }
 
-/** Compiles a schema (draft 2020-12 unless its `$schema` says otherwise). Throws for a schema that is none. */
+/**
+ * Compiles a schema (draft 2020-12 unless `$schema` names another). Throws if it is not valid JSON Schema.
+ */
 export function compileSettings(schema: JSONSchema, subject: SettingsSubject = MODULE_CONFIG): Settings {
   requireSchema(schema);
   const check = compile(schema, false);
@@ -67,11 +65,11 @@ export function compileSettings(schema: JSONSchema, subject: SettingsSubject = M
 
 type Dialect = typeof Ajv | typeof Ajv2019 | typeof Ajv2020;
 
-/** Per dialect: what a schema itself is checked with, which takes longer to make than most schemas. */
+/** Validators of schemas themselves. Making one takes longer than checking most schemas. */
 const checkers = new Map<Dialect, Ajv>();
 
 function requireSchema(schema: JSONSchema): void {
-  // Its check would return a promise, which is always truthy.
+  // Validating an asynchronous schema would return a promise, which is always truthy.
   if (schema.$async !== undefined) throw new Error("$async is not a keyword of JSON Schema");
   const dialect = dialectOf(schema);
   const checker = checkers.get(dialect) ?? createAjv(dialect, {});
@@ -100,7 +98,7 @@ function createAjv(dialect: Dialect, options: Options): Ajv {
     code: { regExp: Object.assign(compileKnownPattern, { code: "compileKnownPattern" }) as never },
     ...options,
   });
-  // Its types describe a CommonJS module; Node hands over the function itself.
+  // The types describe a CommonJS module; Node exports the function itself.
   (ajvFormats as unknown as (instance: unknown) => void)(ajv);
   return ajv as Ajv;
 }
@@ -124,7 +122,10 @@ function describeIssue(error: ErrorObject, subject: SettingsSubject): ErrorIssue
   return { path, message: `${message ?? "is not valid"}${allowed}` };
 }
 
-/** The setting an error is about: for an unknown or missing one, that one rather than the object around it. */
+/**
+ * Returns the setting an error is about. For an unknown or missing setting that is itself, not the object
+ * around it.
+ */
 function pointTo(error: ErrorObject): string {
   const name =
     error.params.additionalProperty ?? error.params.unevaluatedProperty ?? error.params.missingProperty;

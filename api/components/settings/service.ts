@@ -1,6 +1,6 @@
 /**
- * Configuration and secrets of modules and services: read, and changed by JSON Patch under an entity tag. An enabled
- * module or service takes a change on before it is stored. Secret values are write-only.
+ * Reads configuration and secrets of modules and services, and changes them by JSON Patch under an entity
+ * tag. An enabled owner accepts a change before it is stored. Secret values are write-only.
  */
 import type { Db, Pool } from "#api/db/pool.ts";
 import { AppError } from "#api/errors.ts";
@@ -13,27 +13,29 @@ import type { PatchOperation } from "./patch-model.ts";
 import { type Config, type Settings, type SettingsKind, subjectOf } from "./schema.ts";
 import { readConfig, writeConfig } from "./store.ts";
 
-/** What modules and services each implement for this layer. */
 export interface SettingsHost {
   /** Throws AppError `not_found`. */
   find(id: string): Promise<SettingsTarget>;
   readSecrets(id: string): Promise<HeldSecrets>;
-  /** Runs `work` while no other change of the owner runs. Throws AppError, `not_found` among others. */
+  /** Runs `work` while no other change of the owner runs. Throws AppError, for example `not_found`. */
   change<T>(id: string, work: (target: ChangingTarget) => Promise<T>, carry: CarrySecrets): Promise<T>;
 }
 
 export interface SettingsTarget {
-  /** Throws AppError when the schema is not known. */
+  /** Throws AppError if the schema is unknown. */
   schema(kind: SettingsKind): JSONSchema;
-  /** The schema, compiled; null when it is not known. Throws AppError when it is not a valid JSON Schema. */
+  /** Returns null if the schema is unknown. Throws AppError if it is not valid JSON Schema. */
   settings(kind: SettingsKind): Settings | null;
 }
 
 export interface ChangingTarget {
   settings(kind: SettingsKind): Settings;
-  /** Whether what is required may still be missing, because the owner is not in use. */
+  /** Allows required settings to be missing while the owner is not in use. */
   mayLack(kind: SettingsKind): boolean;
-  /** Stores a change. An enabled owner takes it on first; if that fails nothing is stored and the owner is restored. */
+  /**
+   * Stores a change. An enabled owner accepts it first; if that fails, nothing is stored and the owner is
+   * restored.
+   */
   apply(changed: ChangedSettings, store: (db: Db) => Promise<number>): Promise<number>;
 }
 
@@ -42,30 +44,33 @@ export type ChangedSettings = { config: Config } | { secrets: Config; origins?: 
 export interface HeldSecrets {
   values: Config;
   version: number;
-  /** Names of those that would now be sent to another place than they were set for. */
+  /** Names of secrets that would now be sent to another place than they were set for. */
   misplaced: readonly string[];
-  /** Whether there is an active adapter, which can tell. */
+  /** True if an active adapter can tell. */
   isKnown: boolean;
-  /** Where new values may be sent, stored with them; absent: values are not bound. Throws AppError while it is not known. */
+  /**
+   * Returns the places that new values may be sent to, which are stored with them. Owners without it do not
+   * bind values. Throws AppError while the places are unknown.
+   */
   findOrigins?(isEmpty: boolean): Promise<readonly string[]>;
 }
 
-/** An answer and the version its entity tag is made of. */
+/** `version` becomes the entity tag. */
 export type Versioned<T> = T & { version: number };
 
 export interface ComponentSettings {
   readConfig(owner: Owner): Promise<Versioned<ConfigAnswer>>;
-  /** JSON pointers of the values that are set, never the values. */
+  /** Returns JSON pointers of the values that are set, never the values. */
   readSecrets(owner: Owner): Promise<Versioned<SecretsAnswer>>;
   readSchema(owner: Owner, kind: SettingsKind): Promise<JSONSchema>;
-  /** Throws AppError; then neither the rows nor the running owner have changed. So does `patchSecrets`. */
+  /** Like `patchSecrets`, throws AppError and then changes neither the rows nor the running owner. */
   patchConfig(
     owner: Owner,
     operations: PatchOperation[],
     ifMatch: string | undefined,
     carry: CarrySecrets,
   ): Promise<Versioned<ConfigAnswer>>;
-  /** Resolves to the new version. */
+  /** Returns the new version. */
   patchSecrets(owner: Owner, operations: PatchOperation[], ifMatch: string | undefined): Promise<number>;
 }
 
@@ -119,7 +124,7 @@ export function createSettings({ pool, secrets, watch, hosts }: SettingsOptions)
     let kept = current.values;
     try {
       const changed = { secrets: values, ...(origins === undefined ? {} : { origins }) };
-      // Also when they are the same: an unchanged version would confirm a guessed secret.
+      // Store equal values too: an unchanged version would confirm a guessed secret.
       const version = await target.apply(changed, async (db) => {
         const written = await secrets.write(db, owner, values, current.version, origins);
         if (written !== null) return written;
@@ -142,9 +147,9 @@ export function createSettings({ pool, secrets, watch, hosts }: SettingsOptions)
       const target = await hosts[kind].find(id);
       const { values, misplaced, isKnown, version } = await hosts[kind].readSecrets(id);
       const present = listPointers(values);
-      // Those of modules stay in the order in which they were set.
+      // Modules keep the order in which they were set.
       if (kind === "service") present.sort();
-      // Of those that are misplaced everything: what of them fits would tell something about the values.
+      // List misplaced secrets whole: which parts are valid would reveal something about the values.
       const outdated =
         isKnown && misplaced.length > 0
           ? listPointers(divide(values, misplaced)[0]).sort()

@@ -1,4 +1,4 @@
-/** The statements on the configuration of modules and services: a table each, of one shape. */
+/** Stores the configuration of modules and services, in two tables of one shape. */
 import type { Db } from "#api/db/pool.ts";
 import type { Owner } from "../ports.ts";
 import type { Config } from "./schema.ts";
@@ -10,7 +10,7 @@ const TABLES = {
 
 export interface ConfigRow {
   config: Config;
-  /** 0: nothing was ever set. */
+  /** 0 if nothing was ever set. */
   version: number;
 }
 
@@ -21,7 +21,7 @@ export async function readConfig(db: Db, { kind, id }: Owner): Promise<ConfigRow
   return row ?? { config: {}, version: 0 };
 }
 
-/** Writes only over `expectedVersion`. Returns the new version, or null when another change came first. */
+/** Writes only over `expectedVersion`. Returns the new version, or null if another change came first. */
 export async function writeConfig(
   db: Db,
   { kind, id }: Owner,

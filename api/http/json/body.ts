@@ -1,6 +1,4 @@
-/**
- * Request bodies: JSON only, strict UTF-8, bounded in size (by fastify) and nesting. Other types answer 415.
- */
+/** Parses request bodies: JSON only, strict UTF-8, bounded in size (by fastify) and nesting. */
 import type { IncomingMessage } from "node:http";
 import type { FastifyRequest } from "fastify";
 import { AppError } from "#api/errors.ts";
@@ -10,16 +8,19 @@ import { isJsonObject, parseExactJson } from "#sdk";
 import type { App } from "../app-type.ts";
 import { createLargeJson, MAX_BODY_DEPTH } from "./large.ts";
 
-/** Of every route that does not say more (`bodyLimit`). */
+/** Default of routes without `bodyLimit`. */
 export const MAX_BODY_BYTES = 1024 * 1024;
-/** Of routes that take an input (1 MiB) beside the rest: still parsed where it is used. Larger limits are for `large.ts`. */
+/**
+ * Limit of routes that take an input (1 MiB) and more: still parsed on this thread. Larger limits use
+ * `large.ts`.
+ */
 export const MAX_BODY_WITH_INPUT_BYTES = 2 * MAX_BODY_BYTES;
 
-/** Checking more members against a schema would hold up every other request. */
+/** Validating more members would hold up every other request. */
 const MAX_MEMBERS = 1000;
-/** Of an object inside the body, such as `files`. */
+/** Limit of an object inside the body, such as `files`. */
 const MAX_INNER_MEMBERS = 5000;
-/** Data of the caller, which no schema of ours looks into. */
+/** The caller's own data, which no schema of ours looks into. */
 const CALLER_DATA = new Set(["input", "parameters", "data"]);
 
 /** `application/json-patch+json` is what RFC 6902 calls a JSON Patch. */
@@ -27,13 +28,13 @@ const JSON_TYPES = ["application/json", "application/json-patch+json"];
 
 type BodyDone = (failure: Error | null, body?: unknown) => void;
 
-/** What a piece of a body costs beside its bytes: a client may send each byte as a chunk of its own. */
+/** Cost of a chunk beside its bytes: a client may send each byte as its own chunk. */
 const PIECE_BYTES = 256;
 const RETRY_AFTER_SECONDS = 2;
 
 /**
- * Replaces fastify's parsers. A missing body counts as `{}`, so that a schema can name what is missing in it. `maxPendingBytes`: of all
- * bodies that are being received; a key may hold half of it.
+ * Replaces fastify's parsers. A missing body counts as `{}`, so that a schema can name what is missing.
+ * `maxPendingBytes` bounds all bodies being received; a key may hold half of it.
  */
 export function registerJsonBody(app: App, maxPendingBytes: number): void {
   const room = createSharedRoom(maxPendingBytes, maxPendingBytes / 2);
@@ -68,7 +69,7 @@ export function registerJsonBody(app: App, maxPendingBytes: number): void {
       });
     });
   });
-  // Behind every refusal of the caller. A file that is sent compressed would be stored as something else than it is, too.
+  // Runs after every refusal of the caller. It also covers files, which would be stored compressed.
   app.addHook("preParsing", (request, reply, payload, done) => {
     if (/^(identity)?$/i.test(request.headers["content-encoding"] ?? "")) return done(null, payload);
     reply.header("accept-encoding", "identity");
@@ -84,7 +85,10 @@ export function registerJsonBody(app: App, maxPendingBytes: number): void {
   });
 }
 
-/** Calls `done` once: with the whole body, or with why there is none. What it held is free again by then. A body in one piece holds nothing. */
+/**
+ * Calls `done` once: with the whole body, or with an error. Its memory is released by then. A body in one
+ * piece holds nothing.
+ */
 function receiveBody(
   { headers, routeOptions, caller, ip }: FastifyRequest,
   body: IncomingMessage,
@@ -149,7 +153,10 @@ function busy(max: number): AppError {
   );
 }
 
-/** Of a text that was refused: where the mistake is. V8 quotes the text around it: that is left out, a script or a secret may be in it. */
+/**
+ * Locates the mistake in refused text. V8 quotes the text around it, which is left out: it may hold a script
+ * or a secret.
+ */
 function describeProblem(text: string): string {
   try {
     JSON.parse(text);
@@ -163,7 +170,7 @@ function describeProblem(text: string): string {
 /** Returns why the body has too many members to be validated in time, or null. */
 function findExcess(body: unknown): string | null {
   if (!isJsonObject(body)) return null;
-  // Only keys: pairing 80,000 of them with their values costs as much as parsing the body.
+  // Read keys only: pairing 80,000 of them with their values costs as much as parsing the body.
   const names = Object.keys(body);
   if (names.length > MAX_MEMBERS) return `The request body has more than ${MAX_MEMBERS} members of its own.`;
   const excess = names.find((name) => !CALLER_DATA.has(name) && isCrowded(body[name]));

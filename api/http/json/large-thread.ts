@@ -1,10 +1,13 @@
-/** The thread that reads request bodies too large for the one that serves requests: an object of texts, and little else. */
+/**
+ * Thread that parses request bodies too large for the one that serves requests. They consist of texts and
+ * little else.
+ */
 import { parentPort } from "node:worker_threads";
 import { measureDepth } from "#kernel/json-depth.ts";
 import { type LargeJsonAnswer, MAX_BODY_DEPTH } from "./large.ts";
 
 const MAX_KEYS = 20;
-/** Of everything beside the texts, as JSON: handing over large data would hold up the thread that waits for it. */
+/** Bounds everything beside the texts, as JSON: handing over large data would hold up the waiting thread. */
 const MAX_OTHER_CHARACTERS = 64 * 1024;
 
 const TOO_MUCH: LargeJsonAnswer = {

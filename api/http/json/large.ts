@@ -1,7 +1,7 @@
 /**
- * Request bodies of more than 1 MiB, for the few routes that take them (definitions of services): parsed in a thread,
- * so that a document of 30 MiB does not hold up every other request. Texts come back, and little else: handing over
- * any other data would cost this thread as much as parsing it.
+ * Parses request bodies of more than 1 MiB, which few routes take (definitions of services), in a thread: a
+ * document of 30 MiB must not hold up every other request. The thread returns texts and little else: handing
+ * over other data would cost this thread as much as parsing it.
  */
 
 import { AppError } from "#api/errors.ts";
@@ -10,14 +10,13 @@ import { createJobThread } from "#modules/shared/job-thread.ts";
 export type LargeJsonAnswer = { ok: true; value: Record<string, unknown> } | { ok: false; problem: string };
 
 export interface LargeJson extends AsyncDisposable {
-  /** Throws AppError `invalid_json`, or `limit_reached` when too many wait. */
+  /** Throws AppError `invalid_json`, or `limit_reached` if too many wait. */
   parse(bytes: Buffer): Promise<Record<string, unknown>>;
 }
 
-/** How deep the JSON of a request may nest. */
 export const MAX_BODY_DEPTH = 100;
 const MAX_PARSE_MS = 20_000;
-/** Heap: the body, its text at two bytes a character, and what is made of it. */
+/** Heap for the body, its text at two bytes a character, and the parsed result. */
 const THREAD_LIMITS = { maxHeapMb: 768, idleMs: 5000, maxWaiting: 8 };
 
 export function createLargeJson(): LargeJson {

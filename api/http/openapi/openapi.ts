@@ -1,4 +1,4 @@
-/** The OpenAPI document, generated from the schemas that validate, and the page that renders it. */
+/** Serves the OpenAPI document, generated from the schemas that validate, and the page that renders it. */
 import swagger from "@fastify/swagger";
 import swaggerUi from "@fastify/swagger-ui";
 import type { FastifyPluginAsync } from "fastify";
@@ -61,14 +61,17 @@ export async function registerOpenApi(app: App): Promise<void> {
   });
 }
 
-/** The rest of a path has no name in the router; in the document it is a parameter `name`, percent-encoded. */
+/** The router has no name for the rest of a path; the document calls it `name`, percent-encoded. */
 function nameRest<T extends { url: string; schema: { params?: unknown } }>(route: T): T {
   if (!route.url.endsWith("/*") || route.schema.params === undefined) return route;
   const params = JSON.parse(JSON.stringify(route.schema.params).replaceAll('"*"', '"name"'));
   return { ...route, url: route.url.replace(/\*$/, ":name"), schema: { ...route.schema, params } };
 }
 
-/** For agents that were given nothing but the address. The same on every server: says nothing of what is installed. */
+/**
+ * For agents that know only the address. It is the same on every server and reveals nothing of what is
+ * installed.
+ */
 const LLMS_TEXT = `# Cyrnel
 
 > A server that runs TypeScript you write, in a sandbox, and lets it call tools: functions of the services installed here.
@@ -95,7 +98,7 @@ Requests need an API key, \`Authorization: Bearer <key>\`, unless the server has
 - [MCP](/mcp): the same as a Model Context Protocol server (Streamable HTTP): run, search_tools, read_tool, resume, result
 `;
 
-/** `GET /openapi.json`, `GET /llms.txt` and `GET /docs`, without a key; every asset comes from this server. */
+/** These need no key, and every asset comes from this server. */
 export async function registerDocumentation(app: App): Promise<void> {
   app.get("/openapi.json", { config: { public: true }, schema: { hide: true } }, async (_request, reply) =>
     reply.type("application/json; charset=utf-8").serializer(String).send(JSON.stringify(app.swagger())),

@@ -1,4 +1,4 @@
-/** Makes the generated document short: what occurs often is written once, under `components`. */
+/** Shortens the generated document: repeated parts are written once, under `components`. */
 import { STATUS_CODES } from "node:http";
 import type { jsonSchemaTransformObject } from "fastify-type-provider-zod";
 import { ERROR_CATALOGUE, type ErrorCode } from "../../errors.ts";
@@ -83,7 +83,7 @@ function keepUsed(document: Document, schemas: Record<string, unknown>): void {
   }
 }
 
-/** `JsonPatchInput` becomes `JsonPatch` if there is no output schema of that name. */
+/** Renames `JsonPatchInput` to `JsonPatch` if no output schema has that name. */
 function dropInputSuffixes(document: Document): Document {
   const names = Object.keys(("components" in document && document.components?.schemas) || {});
   const renamed = names.filter((name) => name.endsWith("Input") && !names.includes(name.slice(0, -5)));
@@ -97,7 +97,7 @@ function dropInputSuffixes(document: Document): Document {
   return JSON.parse(text);
 }
 
-/** `format` says the same as the long pattern that the schema library writes beside it. */
+/** The schema library writes a long pattern beside a `format` that says the same. */
 function dropFormatPatterns(_key: string, value: unknown): unknown {
   if (value === null || typeof value !== "object" || !("format" in value) || !("pattern" in value))
     return value;

@@ -27,12 +27,11 @@ import {
 } from "./instance.ts";
 import { fitSettings } from "./settings.ts";
 
-/** The host's logger; modules get a child of it. */
 export interface HostLogger extends ModuleLogger {
   child(fields: object): ModuleLogger;
 }
 
-/** Set up, and not yet in place. */
+/** Set up, but not in place yet. */
 export type StartedModule =
   | { type: "environment"; instance: ModuleInstance<EnvironmentModule> }
   | { type: "adapter"; instance: ModuleInstance<AdapterModule> };
@@ -40,7 +39,6 @@ export type StartedModule =
 export interface Activator {
   readonly environments: EnvironmentHost;
   readonly adapters: Adapters;
-  /** The services that follow their adapters. */
   readonly services: AdapterServices;
   /** Throws ModuleFailure with the module's message; then nothing is left running. */
   start(registration: ModuleRegistration, stored: StoredSettings): Promise<StartedModule>;
@@ -49,16 +47,16 @@ export interface Activator {
   /** Ends a module: an environment drains first. Does nothing for one that is not active. */
   remove(id: string): Promise<void>;
   stateOf(id: string): ModuleState;
-  /** What the active instance was started with; null when none is active. */
+  /** Returns what the active instance was started with, or null if none is active. */
   settingsOf(id: string): StoredSettings | null;
-  /** Which files the active instance was made from; null when none is active. */
+  /** Returns the hash of the files that the active instance was made from, or null if none is active. */
   hashOf(id: string): string | null;
-  /** What environments are given; once, before the first is started. */
+  /** Call once, before the first environment starts. */
   connect(bindings: EnvironmentBindings): void;
   close(): Promise<void>;
 }
 
-/** As they are stored, without defaults. */
+/** Without defaults, as stored. */
 export interface StoredSettings {
   config: Config;
   secrets: Config;
@@ -66,21 +64,22 @@ export interface StoredSettings {
 
 export interface ActivatorOptions {
   logger: HostLogger;
-  /** The isolation level that every run must have. */
   isolation: IsolationLevel;
-  /** False: no run gets a process that was forked. */
+  /** When false, no run gets a forked process. */
   zygote?: boolean;
-  /** The server listens on more than loopback. Default: no. */
+  /** Set if the server listens beyond loopback. */
   isExposed?: boolean;
-  /** The guarded fetch that modules are given. */
   fetch: typeof globalThis.fetch;
-  /** Whether adapters may start programs of the host. Default: no. */
+  /** Lets adapters start programs on the host. */
   allowStdio?: boolean;
   /** Learns the secrets that adapters obtain at run time. */
   watch: SecretWatch;
 }
 
-/** Whether the isolation asked for is not available here. The message is the runner's: it holds no setting and no secret. */
+/**
+ * Reports whether the requested isolation is unavailable. The message comes from the runner and holds no
+ * setting and no secret.
+ */
 function isRefusal(error: unknown): error is ModuleFailure {
   return error instanceof ModuleFailure && (error.cause as Error).name === "JailUnavailableError";
 }
@@ -98,7 +97,9 @@ export function createActivator(options: ActivatorOptions, limits: InstanceLimit
   let closed = false;
 
   async function start(registration: ModuleRegistration, stored: StoredSettings): Promise<StartedModule> {
-    const started = await startWith(registration, stored).catch((error: unknown) => {
+    if (bindings === null) throw new Error("modules are started before they are connected to the host");
+    const given = { ...options, limits, bindings, keepSecretOf };
+    const started = await startModule(registration, stored, given).catch((error: unknown) => {
       const { id } = registration.manifest;
       if (registration.isBuiltin && isRefusal(error)) environments.noteRefusal(id, error.message);
       throw error;
@@ -107,42 +108,9 @@ export function createActivator(options: ActivatorOptions, limits: InstanceLimit
     return started;
   }
 
-  async function startWith(registration: ModuleRegistration, stored: StoredSettings): Promise<StartedModule> {
-    const { id, type } = registration.manifest;
-    if (bindings === null) throw new Error("modules are started before they are connected to the host");
-    const context: EnvironmentSetupContext = {
-      config: fitSettings(registration, "config", stored.config),
-      secrets: fitSettings(registration, "secrets", stored.secrets),
-      logger: logger.child({ module: id }),
-      fetch: options.fetch,
-      bindings,
-      isolation: options.isolation,
-      ...(options.isExposed === true && { isExposed: true }),
-      ...(options.zygote === false && { zygote: false }),
-    };
-    if (type === "environment") {
-      const instance = await startInstance<EnvironmentModule>(registration, context, limits);
-      if (!registration.isBuiltin) await requireIsolation(instance, options.isolation);
-      return { type, instance };
-    }
-    const {
-      bindings: _,
-      isolation: _level,
-      isExposed: _isExposed,
-      zygote: _zygote,
-      ...moduleContext
-    } = context;
-    const adapterContext: AdapterSetupContext = {
-      ...moduleContext,
-      allowStdio: options.allowStdio ?? false,
-      keepSecret: keepSecretOf(id),
-    };
-    return { type, instance: await startInstance<AdapterModule>(registration, adapterContext, limits) };
-  }
-
   async function installAdapter(instance: ModuleInstance<AdapterModule>): Promise<void> {
     const { id } = instance;
-    // Before it is in place: a call must find its service in the old instance and in the new one.
+    // Prepare services first: a call must find its service in the old instance and in the new one.
     try {
       await services.prepareAdapter(id, instance.module);
     } catch (error) {
@@ -207,7 +175,45 @@ export function createActivator(options: ActivatorOptions, limits: InstanceLimit
   };
 }
 
-/** The redactor is rebuilt for each value, which takes time in proportion to the characters of all values. */
+interface StartOptions extends ActivatorOptions {
+  limits: InstanceLimits;
+  bindings: EnvironmentBindings;
+  keepSecretOf: ReturnType<typeof createObtainedSecrets>;
+}
+
+async function startModule(
+  registration: ModuleRegistration,
+  stored: StoredSettings,
+  { bindings, isolation, isExposed, zygote, limits, ...options }: StartOptions,
+): Promise<StartedModule> {
+  const { id, type } = registration.manifest;
+  const context = {
+    config: fitSettings(registration, "config", stored.config),
+    secrets: fitSettings(registration, "secrets", stored.secrets),
+    logger: options.logger.child({ module: id }),
+    fetch: options.fetch,
+  };
+  if (type === "environment") {
+    const environmentContext: EnvironmentSetupContext = {
+      ...context,
+      bindings,
+      isolation,
+      ...(isExposed === true && { isExposed }),
+      ...(zygote === false && { zygote }),
+    };
+    const instance = await startInstance<EnvironmentModule>(registration, environmentContext, limits);
+    if (!registration.isBuiltin) await requireIsolation(instance, isolation);
+    return { type, instance };
+  }
+  const adapterContext: AdapterSetupContext = {
+    ...context,
+    allowStdio: options.allowStdio ?? false,
+    keepSecret: options.keepSecretOf(id),
+  };
+  return { type, instance: await startInstance<AdapterModule>(registration, adapterContext, limits) };
+}
+
+/** Rebuilding the redactor takes time in proportion to the characters of all values. */
 const OBTAINED_LIMITS = { maxValuesPerModule: 16, maxCharacters: 256 } as const;
 
 /**

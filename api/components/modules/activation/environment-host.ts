@@ -17,13 +17,11 @@ interface Held {
 export interface EnvironmentHost extends Environments {
   /** Takes over the instance (or none) and lets the old one drain. */
   replace(next: EnvironmentInstance | null): void;
-  /** Keeps why the environment cannot be put in place, without secrets; null: forgets it. */
+  /** Keeps why the environment cannot be put in place, without secrets. Null forgets the reason. */
   noteRefusal(id: string, reason: string | null): void;
   stateOf(id: string): ModuleState;
   hashOf(id: string): string | null;
-  /** Replaced environments that have not been torn down yet, oldest first. */
   draining(): { id: string; runs: number }[];
-  /** Runs that hold the active environment. */
   activeRuns(): number;
   /** Tears down everything, leased or not. Later replacements are torn down at once. */
   close(): Promise<void>;

@@ -1,7 +1,3 @@
-/**
- * One activated module: made, checked, set up within a time limit, torn down once. Knows nothing of rows or leases.
- */
-
 import { DeadlineExceeded, waitAtMost } from "#api/bounds/deadline.ts";
 import { readFailure } from "#api/bounds/failure-text.ts";
 import {
@@ -24,7 +20,7 @@ export class ModuleFailure extends Error {
   }
 }
 
-/** An Error with name, message and stack of what was thrown. A copy, because reading a foreign error may throw. */
+/** Copies name, message and stack: reading a foreign error may throw. */
 export function copyError(thrown: unknown): Error {
   const copy = new Error(readFailure(thrown));
   try {
@@ -32,27 +28,27 @@ export function copyError(thrown: unknown): Error {
     if (typeof name === "string") copy.name = name.slice(0, 200);
     if (typeof stack === "string") copy.stack = stack.slice(0, 10_000);
   } catch {
-    // The message could be read, the rest could not.
+    // The message was readable, the rest was not.
   }
   return copy;
 }
 
 export interface InstanceLimits {
-  /** instantiate and setup, each. */
   maxSetupMs: number;
   maxTeardownMs: number;
 }
 
 export interface ModuleInstance<M extends Module = Module> {
   readonly id: string;
-  /** Of the registration it was made from. */
   readonly hash: string;
   readonly module: M;
   /** Idempotent, bounded in time; failures are logged, never thrown. */
   teardown(): Promise<void>;
 }
 
-/** What the host calls, by type of module: checked before setup, so that a wrong module fails at once. */
+/**
+ * Members that the host calls, by module type. Checked before setup, so that a wrong module fails at once.
+ */
 const REQUIRED_MEMBERS: Record<ModuleType, readonly string[]> = {
   environment: ["setup", "teardown", "execute", "kill", "generateDocs", "generateToolDocs"],
   adapter: ["setup", "teardown", "generateDefinition", "hydrateService", "dehydrateService", "invoke"],
@@ -92,7 +88,7 @@ async function setUp(
   try {
     await waitAtMost(done, limits.maxSetupMs, `setup() of ${instance.id}`);
   } catch (error) {
-    // A setup that exceeded its time may still open things: they are closed when it has finished.
+    // A setup that exceeded its time may still open resources: close them when it has finished.
     if (error instanceof DeadlineExceeded) void done.then(instance.teardown, () => {});
     throw error;
   }

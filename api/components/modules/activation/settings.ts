@@ -1,4 +1,3 @@
-/** The settings of a module against the schemas of its manifest. */
 import {
   type Config,
   compileSettings,
@@ -10,7 +9,6 @@ import {
 import type { ModuleRegistration } from "../registration.ts";
 import { ModuleFailure } from "./instance.ts";
 
-/** The schema of a registered module, compiled. Throws ModuleFailure when it is not a valid schema. */
 export function compileManifest({ manifest }: ModuleRegistration, kind: SettingsKind): Settings {
   const name = `${kind}Schema` as const;
   try {
@@ -20,7 +18,7 @@ export function compileManifest({ manifest }: ModuleRegistration, kind: Settings
   }
 }
 
-/** With defaults. Throws ModuleFailure naming what does not fit and how to change it. */
+/** Fills in defaults. Throws ModuleFailure that names what is invalid and how to change it. */
 export function fitSettings(registration: ModuleRegistration, kind: SettingsKind, stored: Config): Config {
   const settings = compileManifest(registration, kind);
   const filled = settings.applyDefaults(stored);

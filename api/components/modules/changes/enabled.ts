@@ -1,4 +1,3 @@
-/** Enabling and disabling a module, and deleting one: with its services, folder, row, settings and secrets. */
 import { AppError } from "#api/errors.ts";
 import { ownerKey } from "../../ports.ts";
 import {
@@ -14,7 +13,10 @@ import {
 } from "../host.ts";
 import { deleteModuleRow, disableOtherEnvironments, setModuleEnabled } from "../store.ts";
 
-/** Within the queue of changes. Throws AppError `module_failed` with the module's message; then nothing has changed. */
+/**
+ * Call within the queue of changes. Throws AppError `module_failed` with the module's message; then nothing
+ * has changed.
+ */
 export async function changeEnabled(host: ModuleHost, id: string, enabled: boolean): Promise<void> {
   const { pool, activator } = host;
   const row = await requireRow(host, id);
@@ -45,7 +47,7 @@ export async function changeEnabled(host: ModuleHost, id: string, enabled: boole
   }
 }
 
-/** Within the queue of changes. Also for a module whose files are missing. */
+/** Call within the queue of changes. Also removes modules whose files are missing. */
 export async function removeModule(host: ModuleHost, id: string): Promise<void> {
   const { pool, activator, custom } = host;
   const row = await requireRow(host, id);

@@ -21,10 +21,14 @@ import { reconcileRows } from "../start-up.ts";
 import { listAllRows, listEnabledRows, type ModuleRow, setModuleError } from "../store.ts";
 import { requireCustom } from "./install.ts";
 
-/** Within the queue of changes. Rejects only when the database, or the folder of all modules, cannot be read. */
+/**
+ * Call within the queue of changes. Rejects only when the database, or the folder of all modules, cannot be
+ * read.
+ */
 export async function followModules(host: ModuleHost): Promise<void> {
   const { registry, pool, activator, custom } = host;
-  // Installed, replaced or deleted: the folder is shared, so the files are there already.
+  // The folder is shared, so the files of a module that another server installed, replaced or deleted have
+  // changed already.
   if (custom !== null && (await listAllRows(pool)).some((row) => hasOtherFiles(host, row)))
     await reloadModules(host);
   const rows = await listAllRows(pool);
@@ -50,7 +54,7 @@ async function followOne(host: ModuleHost, row: ModuleRow): Promise<void> {
   const registration = registry.get(row.id);
   if (registration === undefined || registration.loadError !== null) return;
   const isRunning = activator.stateOf(row.id) === "active" && activator.hashOf(row.id) === registration.hash;
-  // Settings that cannot be read are reported by the start.
+  // The start reports settings that cannot be read.
   const settings = isRunning ? await readStoredSettings(host, row.id).catch(() => null) : null;
   if (settings !== null && isDeepStrictEqual(activator.settingsOf(row.id), settings)) return;
   const failed = "a module could not follow a change made on another server";

@@ -7,7 +7,7 @@ import type { ModuleRegistration } from "../registration.ts";
 import { findModuleRow, registerModuleRow } from "../store.ts";
 import type { PreparedModule } from "./prepared.ts";
 
-/** Within the queue of changes. Throws AppError `module_taken`; then nothing is in place. */
+/** Call within the queue of changes. Throws AppError `module_taken`; then nothing is in place. */
 export async function installPrepared(host: ModuleHost, prepared: PreparedModule): Promise<string> {
   const { id } = prepared.manifest;
   const { place } = requireCustom(host);
@@ -41,7 +41,6 @@ export async function installPrepared(host: ModuleHost, prepared: PreparedModule
   return id;
 }
 
-/** The registration of what has just been put in place. */
 export function describePlaced(
   host: ModuleHost,
   folder: string,
@@ -52,7 +51,6 @@ export function describePlaced(
   return describeModule(folder, prepared.manifest, { directory, previous, maxImportMs: limits.maxImportMs });
 }
 
-/** The row of a registration. */
 export function toRow(registration: ModuleRegistration) {
   const { manifest, isBuiltin, hash, source, isDescribed, loadError } = registration;
   return {

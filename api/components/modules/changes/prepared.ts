@@ -1,4 +1,4 @@
-/** A package before it is in place: unpacked beside the modules and checked, without running any of it. */
+/** Unpacks and checks a package beside the modules, without running any of it. */
 import { readdir, stat } from "node:fs/promises";
 import path from "node:path";
 import { readFailure } from "#api/bounds/failure-text.ts";
@@ -15,7 +15,7 @@ import { PackageRefused, unpackPackage } from "../packages/unpack.ts";
 export interface PreparedModule extends AsyncDisposable {
   manifest: ModuleManifest;
   staged: StagedFolder;
-  /** Where in it the module is: empty, or the name of the only folder. */
+  /** Empty, or the name of the only folder, which then holds the module. */
   subfolder: string;
 }
 
@@ -47,7 +47,6 @@ export async function prepareModule(
   }
 }
 
-/** Packages are made of a folder's contents, or of the folder itself. */
 async function findModule(folder: string): Promise<string> {
   const names = await readdir(folder);
   const [only = ""] = names;

@@ -18,7 +18,10 @@ import { clearDefinitionsDue, type ModuleRow, registerModuleRow, setDefinitionsD
 import { describePlaced, toRow } from "./install.ts";
 import type { PreparedModule } from "./prepared.ts";
 
-/** Within the queue of changes, for a row of a custom module. Throws AppError; then nothing has changed. */
+/**
+ * Call within the queue of changes, for the row of a custom module. Throws AppError; then nothing has
+ * changed.
+ */
 export async function replaceModule(
   host: ModuleHost,
   row: ModuleRow,
@@ -28,7 +31,8 @@ export async function replaceModule(
   const before = host.registry.get(id) ?? null;
   requireSame(row, before, prepared);
   const folder = before?.folder ?? id;
-  // Before the swap: if the server ends in between, the next start regenerates the tools with the files it finds.
+  // Mark before the swap: if the server ends in between, the next start regenerates the tools from the files
+  // it finds.
   await setDefinitionsDue(host.pool, id);
   let swap: FolderSwap;
   try {
@@ -68,7 +72,7 @@ function requireSame(row: ModuleRow, before: ModuleRegistration | null, { manife
       `The package is the module ${manifest.id}, not ${row.id}. POST /modules installs it as a module of its own.`,
     );
   }
-  // The type of a module whose manifest could never be read is a guess.
+  // If the manifest was never readable, the stored type is a guess.
   if (manifest.type !== row.type && (before === null || before.isDescribed)) {
     throw new AppError(
       "invalid_package",

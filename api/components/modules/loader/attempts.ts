@@ -9,15 +9,13 @@ export const MAX_UNFINISHED = 2;
 const ATTEMPT_PREFIX = ".activating-";
 
 export interface Attempts {
-  /** Activations in a row that did not finish. */
   count(folder: string): Promise<number>;
-  /** Notes that an activation begins. */
   begin(folder: string): Promise<void>;
-  /** The activation has finished, successfully or not; or an administrator has decided about the module. */
+  /** Call when the activation has ended in any way, or an administrator has decided about the module. */
   clear(folder: string): Promise<void>;
 }
 
-/** In a folder that cannot be written to, nothing is counted. */
+/** Counts nothing in a folder that is not writable. */
 export function createAttempts(directory: string): Attempts {
   const at = (folder: string) => path.join(directory, ATTEMPT_PREFIX + folder);
   const count = async (folder: string) => {

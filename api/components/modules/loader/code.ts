@@ -11,21 +11,25 @@ import type { ModuleEntry, ModuleManifest } from "#sdk";
 import { readEntry } from "../registration.ts";
 import { FOLDER_LIMITS, readFolder } from "./files.ts";
 
-/** Beside the folders, one level below the same parent: relative links and imports of packages resolve alike. */
+/**
+ * Copies lie one level below the same parent as the originals, so that relative links and package imports
+ * resolve alike.
+ */
 export const LOADED_PREFIX = ".loaded-";
 
 export interface CodeSource {
-  /** Absolute: the folder that holds all modules. */
   directory: string;
   folder: string;
   manifest: ModuleManifest;
-  /** Of `readFolder`, when the manifest was read. */
+  /** Result of `readFolder` when the manifest was read. */
   filesHash: string;
-  /** Longest time of the import. What blocks the thread cannot be ended: a module is code of the host. */
+  /**
+   * Limits the import. Code that blocks the thread cannot be stopped: a module has the rights of the host.
+   */
   maxImportMs: number;
 }
 
-/** Folders that had to be loaded where they are. */
+/** Folders that could not be copied and were loaded where they are. */
 const loadedInPlace = new Set<string>();
 
 /**

@@ -15,14 +15,14 @@ export interface FolderLimits {
 
 export const FOLDER_LIMITS: FolderLimits = { maxEntries: 20_000, maxBytes: 256 * 1024 * 1024, maxDepth: 64 };
 
-/** Not part of the module: version control, and the host's note about the package. */
+/** Not part of the module: version control, and the server's metadata about the package. */
 const SKIPPED_AT_THE_TOP = new Set([".git", PACKAGE_NOTE]);
 const CHUNK_BYTES = 256 * 1024;
 
 /**
- * SHA-256 over names, kinds, permission to execute and contents. With `copyTo` (a folder that does not exist yet) the
- * same is written there: the hash is that of the copy, even if the folder changes meanwhile.
- * @throws Error naming the entry that is beyond a limit or of another kind; file system errors as they are.
+ * SHA-256 over names, kinds, permission to execute and contents. With `copyTo` (a folder that does not exist
+ * yet) the folder is also copied, and the hash is that of the copy, even if the source changes meanwhile.
+ * @throws Error that names the entry beyond a limit or of another kind; file system errors as they are.
  */
 export async function readFolder(
   folder: string,
@@ -79,7 +79,7 @@ export async function readFolder(
   return hash.digest("hex");
 }
 
-/** Bytes read: `size`, or another number if the file has changed. */
+/** Returns the bytes read: fewer or more than `size` if the file has changed. */
 async function readInto(
   source: FileHandle,
   chunk: Buffer,
@@ -98,7 +98,7 @@ async function readInto(
   }
 }
 
-/** Lengths first: no two folders write the same bytes into the hash. */
+/** Lengths come first, so that no two folders write the same bytes into the hash. */
 function note(hash: Hash, ...words: string[]): void {
   hash.update(`${words.map((word) => `${Buffer.byteLength(word)}:${word}`).join("")}\n`);
 }

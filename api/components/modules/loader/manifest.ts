@@ -11,10 +11,13 @@ const MAX_ISSUES = 3;
 
 export type ManifestReading =
   | { ok: true; manifest: ModuleManifest }
-  /** `id` and `type` as far as they could be read. */
+  /** `id` and `type` as far as they were readable. */
   | { ok: false; error: string; id: string | null; type: ModuleType | null };
 
-/** Null when the folder holds no `module.json`, so is not a module. Never rejects for what is in the file. */
+/**
+ * Returns null for a folder without `module.json`, which is not a module. Never rejects because of the file's
+ * contents.
+ */
 export async function readManifest(folder: string): Promise<ManifestReading | null> {
   const file = path.join(folder, MANIFEST_FILE);
   let text: string;
@@ -35,7 +38,6 @@ export async function readManifest(folder: string): Promise<ManifestReading | nu
   return parseManifest(text);
 }
 
-/** The same for a text; what it holds beyond the schema is dropped. */
 export function parseManifest(text: string): ManifestReading {
   if (measureDepth(Buffer.from(text), MAX_MANIFEST_DEPTH) > MAX_MANIFEST_DEPTH) {
     return unreadable(`Its ${MANIFEST_FILE} is nested deeper than ${MAX_MANIFEST_DEPTH} levels.`);
@@ -54,7 +56,7 @@ export function parseManifest(text: string): ManifestReading {
     return { ...unreadable(`Its ${MANIFEST_FILE} is wrong at ${issues.join("; ")}.`), ...salvage(json) };
   }
   const manifest = parsed.data;
-  // Postgres stores no such text.
+  // Postgres cannot store NUL.
   if (JSON.stringify(manifest).includes("\\u0000")) {
     return { ...unreadable(`Its ${MANIFEST_FILE} holds a NUL character.`), ...salvage(json) };
   }

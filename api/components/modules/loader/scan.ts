@@ -1,6 +1,6 @@
 /**
- * Finds the custom modules: every folder with a `module.json`. Runs none of their code. What is wrong with one becomes
- * the error of its registration, or a problem of its folder when its id is not known or taken.
+ * Finds custom modules: every folder with a `module.json`. Runs none of their code. Problems become the error
+ * of the registration, or a problem of the folder if its id is unknown or taken.
  */
 import type { Dirent } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
@@ -17,10 +17,9 @@ export const MAX_MODULE_FOLDERS = 1000;
 const NO_HASH = "0".repeat(64);
 
 export interface ScanOptions {
-  /** Absolute. It need not exist. */
   directory: string;
   builtinIds: ReadonlySet<string>;
-  /** What was found before: files that have not changed are not loaded again, and a broken manifest keeps its id. */
+  /** Modules found before: unchanged files are not loaded again, and a broken manifest keeps its id. */
   previous: ModuleRegistry;
   maxImportMs: number;
 }
@@ -32,7 +31,6 @@ export interface FolderProblem {
 
 export interface Scan {
   registrations: ModuleRegistration[];
-  /** Folders without a registration of their own. */
   problems: FolderProblem[];
 }
 
@@ -42,7 +40,7 @@ interface Found {
   registration: ModuleRegistration;
 }
 
-/** Rejects when the folder of all modules cannot be read; not for anything inside it. */
+/** Rejects only when the folder of all modules cannot be read. */
 export async function scanModules(options: ScanOptions): Promise<Scan> {
   const { builtinIds } = options;
   const folders = await listFolders(options.directory);
@@ -56,7 +54,7 @@ export async function scanModules(options: ScanOptions): Promise<Scan> {
     const module = await readModuleFolder(folder, options);
     if (module !== null) found.push(module);
   }
-  // Of several folders with one id, the folder named like the id wins; else the first by name.
+  // If several folders have the same id, the folder named like the id wins, or else the first by name.
   found.sort((left, right) => rank(left) - rank(right));
   const claimed = new Map<string, ModuleRegistration>();
   const refused: Found[] = [];
@@ -65,7 +63,7 @@ export async function scanModules(options: ScanOptions): Promise<Scan> {
     if (id !== null && !builtinIds.has(id) && !claimed.has(id)) claimed.set(id, module.registration);
     else refused.push(module);
   }
-  // Last, so that a folder's name never takes an id that another module's manifest has.
+  // Refused folders come last, so that a folder's name never takes an id that another module's manifest has.
   for (const { folder, id, registration } of refused) {
     const error =
       describeRefusal(id, claimed, builtinIds) ?? registration.loadError ?? "It has no usable id.";
@@ -99,7 +97,7 @@ async function listFolders(directory: string): Promise<string[]> {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
     throw error;
   }
-  // Names that begin with a dot are used by the host.
+  // The server uses names that begin with a dot.
   const candidates = entries.filter(
     (entry) => !entry.name.startsWith(".") && (entry.isDirectory() || entry.isSymbolicLink()),
   );
@@ -114,7 +112,7 @@ async function listFolders(directory: string): Promise<string[]> {
   return folders.sort();
 }
 
-/** Null for a folder that is no module. */
+/** Returns null for a folder that is not a module. */
 async function readModuleFolder(folder: string, options: ScanOptions): Promise<Found | null> {
   const absolute = path.join(options.directory, folder);
   const reading = await readManifest(absolute);
@@ -139,7 +137,7 @@ function findPrevious(previous: ModuleRegistry, folder: string): string | null {
   return null;
 }
 
-/** The registration of a folder whose manifest is in order. Rejects with what is wrong with its files. */
+/** Rejects with why the module's files are unusable. */
 export async function describeModule(
   folder: string,
   manifest: ModuleManifest,
@@ -158,7 +156,7 @@ export async function describeModule(
   return { manifest, isBuiltin: false, hash, source, folder, isDescribed: true, loadError: null, open };
 }
 
-/** Keeps the code once it is loaded; after a failure the next call tries again, from a new copy. */
+/** Keeps loaded code. After a failure the next call tries again, from a new copy. */
 function openOnce(load: () => Promise<ModuleEntry>): () => Promise<ModuleEntry> {
   let loading: Promise<ModuleEntry> | null = null;
   return () => {

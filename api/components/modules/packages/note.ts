@@ -1,4 +1,6 @@
-/** What the host keeps about a package, in a file inside the module's folder, so that it is moved and restored with it. */
+/**
+ * Metadata about a package, in a file inside the module's folder, so that it is moved and restored with it.
+ */
 import { readFile, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { z } from "zod";
@@ -7,16 +9,14 @@ export const PACKAGE_NOTE = ".cyrnel-package.json";
 const MAX_NOTE_BYTES = 16 * 1024;
 
 const noteSchema = z.object({
-  /** SHA-256 of the package. */
   hash: z.string().regex(/^[0-9a-f]{64}$/),
-  /** Registry URL; empty without one. */
   source: z.string().max(4000),
-  /** Of the files as they were unpacked; a different hash means that they were edited since. */
+  /** Hash of the unpacked files; a different hash means that they were edited since. */
   filesHash: z.string(),
 });
 export type PackageNote = z.infer<typeof noteSchema>;
 
-/** Null for a folder that was placed by hand. */
+/** Returns null for a folder that was placed by hand. */
 export async function readPackageNote(folder: string): Promise<PackageNote | null> {
   const file = path.join(folder, PACKAGE_NOTE);
   try {

@@ -8,37 +8,35 @@ import { lstat, mkdir, readdir, rename, rm } from "node:fs/promises";
 import path from "node:path";
 import { LOADED_PREFIX } from "../loader/code.ts";
 
-/** The folder that an update has put aside. While it exists the update is not finished. */
+/** Prefix of the folder that an update has put aside. The update is unfinished while it exists. */
 const PREVIOUS_PREFIX = ".previous-";
 const STAGED_PREFIX = ".staged-";
 const TRASH_PREFIX = ".trash-";
-/** Left over from earlier runs of the server: nothing refers to it. */
+/** Leftovers of earlier runs of the server: nothing refers to them. */
 const RUBBISH_PREFIXES = [STAGED_PREFIX, TRASH_PREFIX, LOADED_PREFIX];
 
 export interface ModulePlace {
-  /** Absolute. */
   readonly directory: string;
-  /** Undoes interrupted updates and removes leftovers. Resolves to the folders that were restored. */
+  /** Undoes interrupted updates and removes leftovers. Returns the folders that were restored. */
   recover(): Promise<string[]>;
-  /** A new empty folder; removed on disposal unless it was put in place. */
+  /** Creates an empty folder, removed on disposal unless it was put in place. */
   stage(): Promise<StagedFolder>;
   /** Takes a folder away in one step; `restore` brings it back, `discard` deletes it for good. */
   takeAway(folder: string): Promise<{ restore(): Promise<void>; discard(): Promise<void> }>;
 }
 
 export interface StagedFolder extends AsyncDisposable {
-  /** Absolute. */
   readonly path: string;
-  /** Puts `subfolder` of it (empty for all of it) in place. Throws with code EEXIST when the name is taken. */
+  /** Puts `subfolder` (empty for all of it) in place. Throws with code EEXIST if the name is taken. */
   putInPlace(subfolder: string, folder: string): Promise<void>;
-  /** Puts it in the place of a folder, which is kept until the swap is decided. */
+  /** Swaps it with a folder, which is kept until the swap is committed or undone. */
   swapIn(subfolder: string, folder: string): Promise<FolderSwap>;
 }
 
 export interface FolderSwap {
-  /** Restores the folder of before and removes the new one. */
+  /** Restores the previous folder and removes the new one. */
   undo(): Promise<void>;
-  /** From here on the new folder stays. */
+  /** Keeps the new folder. */
   commit(): Promise<void>;
 }
 
@@ -47,11 +45,11 @@ export function createModulePlace(directory: string): ModulePlace {
   const inTrash = () => at(`${TRASH_PREFIX}${randomUUID()}`);
 
   async function discard(target: string): Promise<void> {
-    // What cannot be removed now is removed at the next start.
+    // The next start removes what cannot be removed now.
     await rm(target, { recursive: true, force: true }).catch(() => {});
   }
 
-  /** Renames it first: a half-deleted folder must never be found under its name. */
+  /** Rename first: a half-deleted folder must never be found under its name. */
   async function clear(folder: string): Promise<void> {
     const trash = inTrash();
     if (await isThere(at(folder))) await rename(at(folder), trash);
@@ -67,7 +65,7 @@ export function createModulePlace(directory: string): ModulePlace {
 
   async function swapIn(source: string, folder: string): Promise<FolderSwap> {
     const aside = at(PREVIOUS_PREFIX + folder);
-    // A missing module has no folder to keep; an undone swap then leaves none.
+    // A missing module has no folder to keep, so undoing the swap leaves none.
     const hadFolder = await isThere(at(folder));
     if (hadFolder) await rename(at(folder), aside);
     const undo = async () => {

@@ -6,7 +6,6 @@ import { PACKAGE_NOTE } from "./note.ts";
 export interface PackageLimits {
   maxPackedBytes: number;
   maxUnpackedBytes: number;
-  /** Files and folders. */
   maxEntries: number;
   maxUnpackMs: number;
 }

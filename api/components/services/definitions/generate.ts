@@ -1,6 +1,6 @@
 /**
- * A definition made into a service by an adapter: bounded in time, checked once, refused with a message for a person.
- * Adapter and definition are foreign: nothing they say is used before this.
+ * Generates a service from a definition: bounded in time, checked once. Adapter and definition are foreign:
+ * nothing they return is used before this check.
  */
 import { waitAtMost } from "#api/bounds/deadline.ts";
 import { type Cut, readFailure } from "#api/bounds/failure-text.ts";
@@ -22,7 +22,7 @@ const DEFINITION_LIMITS = {
   maxToolIdCharacters: 200,
   maxNameCharacters: 500,
   maxDescriptionCharacters: 100_000,
-  /** All that is stored of one tool, and of all of them together. */
+  /** Bounds the stored data of one tool, and of all tools together. */
   maxToolCharacters: 8 * 1024 * 1024,
   maxTotalCharacters: 256 * 1024 * 1024,
   maxDepth: 400,
@@ -34,13 +34,13 @@ export interface Generation {
   adapterId: string;
   adapter: AdapterModule;
   definition: string;
-  /** Of a service that is there already, for adapters that ask its server again. */
+  /** Settings of an existing service, for adapters that contact its server again. */
   settings?: DefinitionContext;
-  /** Takes secrets out of what the adapter says, and of what a server says about its tools. */
+  /** Removes secrets from the adapter's messages and from what a server says about its tools. */
   redactor: Pick<Redactor, "cut">;
 }
 
-/** Throws AppError `invalid_definition` with the adapter's message, or with what is wrong about its answer. */
+/** Throws AppError `invalid_definition` with the adapter's message, or with why its result is invalid. */
 export async function generateDefinition(generation: Generation): Promise<ServiceDefinition> {
   const { adapterId, adapter, definition, settings, redactor } = generation;
   let made: unknown;
@@ -67,7 +67,6 @@ export async function generateDefinition(generation: Generation): Promise<Servic
   }
 }
 
-/** Throws Error with a sentence. */
 function checkDefinition(made: unknown, cut: Cut): ServiceDefinition {
   const count = (made as { tools?: { length?: unknown } } | null)?.tools?.length;
   if (typeof count === "number" && count > DEFINITION_LIMITS.maxTools) {
@@ -123,8 +122,8 @@ function checkToolId(id: string, seen: Set<string>): void {
 }
 
 /**
- * About how many characters a value is as JSON, found out before it is written: shared parts count each time they occur, so
- * that a small object graph which would be an endless text is refused. Throws Error with a sentence at the limits.
+ * Estimates the length of a value as JSON before it is written. Shared parts count each time they occur, so a
+ * small object graph that would become an endless text is refused. Throws Error at the limits.
  */
 function measure(what: string, value: unknown): number {
   const { maxToolCharacters, maxDepth } = DEFINITION_LIMITS;
@@ -145,7 +144,7 @@ function measure(what: string, value: unknown): number {
   return maxToolCharacters - left;
 }
 
-/** Both are shown and searched: cut to what is reasonable, and free of what Postgres text cannot hold. */
+/** Both are shown and searched: they are cut, and freed of what Postgres text cannot hold. */
 function cleanTexts(
   what: string,
   { name, description }: { name: string; description: string },

@@ -1,6 +1,6 @@
 /**
- * Settings schemas of a definition are foreign, and settings are checked against them on the server's thread: only
- * schemas whose check is bounded are accepted.
+ * Checks settings schemas of a definition. They are foreign, and settings are validated on the server's
+ * thread: only schemas with a bounded validation are accepted.
  */
 import { compileSettings } from "#api/components/settings/schema.ts";
 import { AppError } from "#api/errors.ts";
@@ -9,14 +9,14 @@ import type { JSONSchema } from "#sdk";
 
 const SETTINGS_SCHEMA_LIMITS = {
   maxCharacters: 256 * 1024,
-  /** With everything that is referred to written out. */
+  /** Counts with every reference written out. */
   maxSubschemas: 2000,
 } as const;
 
-/** Keywords whose members are named by the schema; a name may equal a keyword. */
+/** Keywords whose members the schema names; a name may equal a keyword. */
 const MAPS = new Set(["properties", "patternProperties", "dependentSchemas"]);
 
-/** Throws Error with a sentence. Nests no deeper than a definition may. */
+/** The nesting is bounded by that of a definition. @throws Error */
 export function requireSettingsSchema(schema: JSONSchema): void {
   if (JSON.stringify(schema).length > SETTINGS_SCHEMA_LIMITS.maxCharacters) {
     throw new Error(`It has more than ${SETTINGS_SCHEMA_LIMITS.maxCharacters} characters.`);
@@ -47,7 +47,7 @@ function countSubschemas(root: JSONSchema): void {
     if (keyword === "$dynamicRef" || keyword === "$recursiveRef") {
       throw new Error(`It uses ${keyword}, which is not followed. Use $ref.`);
     }
-    // Counted where they are referred to.
+    // Definitions count where they are referred to.
     if (keyword === "$defs" || keyword === "definitions") return;
     if (keyword === "$ref" && typeof value === "string") follow(value);
     else if (!MAPS.has(keyword)) visit(value);
@@ -75,7 +75,7 @@ function lookUp(root: JSONSchema, reference: string): object | boolean {
   throw new Error(`It refers to ${JSON.stringify(reference.slice(0, 200))}, which it does not have.`);
 }
 
-/** Throws AppError `invalid_request` for an adapter whose services know no such setting. */
+/** Throws AppError `invalid_request` if services of the adapter have no such setting. */
 export function requireFilter(adapterId: string, { properties }: JSONSchema): void {
   if (typeof properties === "object" && properties !== null && "operationFilter" in properties) return;
   const message = `the adapter ${adapterId} makes no tools of operations: leave it out`;

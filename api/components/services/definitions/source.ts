@@ -1,6 +1,6 @@
 /**
- * Where definitions come from: the request itself, a download, or a registry's descriptor that names a download; and how
- * they are stored: compressed, because they are large and rarely read again.
+ * Obtains definitions: from the request, a download, or a registry's descriptor. Stores them compressed,
+ * because they are large and rarely read again.
  */
 import { promisify } from "node:util";
 import { constants, zstdCompress, zstdDecompress } from "node:zlib";
@@ -15,13 +15,12 @@ const MAX_DEFINITION_BYTES = 30 * 1024 * 1024;
 
 export interface ObtainedDefinition {
   text: string;
-  /** The bytes as they are stored. */
   packed: Buffer;
-  /** SHA-256 of the bytes as they are stored, before they are packed; hexadecimal. */
+  /** SHA-256 of the unpacked bytes, in hexadecimal. */
   hash: string;
 }
 
-/** A definition given in the request, or downloaded once. Throws AppError. */
+/** Takes the definition from the request, or downloads it once. Throws AppError. */
 export async function obtainDefinition(
   download: Download,
   given: { url?: string | undefined; content?: string | undefined },
@@ -34,7 +33,10 @@ export async function obtainDefinition(
   return downloadDefinition(download, { downloadUrl: given.url ?? "" }, adapter);
 }
 
-/** `hash` is of what was downloaded; that of the answer is of what is stored. Throws AppError, `hash_mismatch` among others. */
+/**
+ * `hash` is checked against the download; the returned hash is that of the stored text. Throws AppError, for
+ * example `hash_mismatch`.
+ */
 export async function downloadDefinition(
   download: Download,
   from: { downloadUrl: string; hash?: string | undefined },
@@ -69,7 +71,7 @@ function readText(bytes: Buffer): string {
   return text;
 }
 
-/** Also drops a byte order mark. Null: the bytes are not UTF-8. */
+/** Drops a byte order mark. Returns null if the bytes are not UTF-8. */
 function decode(bytes: Buffer): string | null {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
@@ -98,7 +100,7 @@ async function bundle(
   }
 }
 
-/** A document must not make the server ask other servers than the one that it came from, or one of them without end. */
+/** A document must not make the server contact other servers than its own, or its own without end. */
 function readBeside(download: Download, origin: string, maxBytes: number): (url: string) => Promise<string> {
   const deadline = performance.now() + FILE_LIMITS.maxMs;
   let files = 0;
@@ -128,7 +130,7 @@ function packDefinition(bytes: Buffer): Promise<Buffer> {
   return compress(bytes, { params: { [constants.ZSTD_c_compressionLevel]: LEVEL } });
 }
 
-/** The text, without a byte order mark. Rejects for what `packDefinition` did not make. */
+/** Rejects if `packDefinition` did not make the bytes. */
 export async function unpackDefinition(packed: Buffer): Promise<string> {
   const bytes = await decompress(packed, { maxOutputLength: MAX_DEFINITION_BYTES });
   return new TextDecoder("utf-8", { fatal: true }).decode(bytes);

@@ -1,7 +1,4 @@
-/**
- * How services follow their adapter: handed over when it is activated, forgotten when it ends, regenerated when it
- * changes, removed with it. One bad service never stops the others: its row gets the reason.
- */
+/** Lets services follow their adapter. One bad service never stops the others: its row gets the reason. */
 import pLimit from "p-limit";
 import { readFailure } from "#api/bounds/failure-text.ts";
 import type { AdapterServices } from "#api/components/ports.ts";
@@ -12,7 +9,7 @@ import { findServiceRow, listServiceIds, markStale, type ServiceRow, setServiceE
 import { removeServiceIfThere } from "../switching.ts";
 import { readServiceParts, toServiceState } from "./state.ts";
 
-/** Services read at once; each read holds a database connection. */
+/** Services read at once. Each read holds a database connection. */
 const MAX_READS = 6;
 
 export function linkAdapters(context: ServiceContext): AdapterServices {
@@ -59,7 +56,7 @@ export function linkAdapters(context: ServiceContext): AdapterServices {
     }
   }
 
-  /** In the turn of each service. A service that cannot be read is logged; the others go on. */
+  /** Takes the turn of each service. A service that cannot be read is logged, and the others continue. */
   async function forEachEnabled(adapterId: string, work: (id: string) => Promise<void>): Promise<void> {
     const ids = await listServiceIds(pool, adapterId, { enabled: true });
     const turns = ids.map((id) => changes.run(id, () => work(id), { always: true }));
@@ -91,7 +88,7 @@ export function linkAdapters(context: ServiceContext): AdapterServices {
       const stale: string[] = [];
       const adapter = given ?? adapters.get(id);
       if (adapter === null) return { stale };
-      // One after the other: a definition and what is made of it may be large.
+      // One after another: a definition and its tools may be large.
       for (const serviceId of await listServiceIds(pool, id)) {
         const work = async () => {
           const row = await findServiceRow(pool, serviceId);

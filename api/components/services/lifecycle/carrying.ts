@@ -1,7 +1,7 @@
 /**
- * Secrets that go along with a change. An adapter that does not say where it sends secrets has them bound to the exact
- * definition and configuration, so any change would need them set again. A caller who may load modules could read every
- * secret anyway: its changes take them along, and each is recorded.
+ * Takes secrets along with a change. If an adapter does not declare where it sends secrets, they are bound to
+ * the exact definition and configuration, so any change would require setting them again. A caller who may
+ * load modules could read every secret anyway: its changes take them along, and each is recorded.
  */
 import type { Db } from "#api/db/pool.ts";
 import { AppError } from "#api/errors.ts";
@@ -12,15 +12,17 @@ import type { ServiceParts } from "./state.ts";
 
 export interface Carried {
   origins: string[];
-  /** Within the transaction that stores the change. Throws AppError when the secrets were changed meanwhile. */
+  /**
+   * Call in the transaction that stores the change. Throws AppError if the secrets were changed meanwhile.
+   */
   store(transaction: Db): Promise<void>;
-  /** After that transaction. */
+  /** Call after that transaction. */
   record(): void;
 }
 
 /**
- * Null where the change leaves the secrets bound as they are. Secrets that wait to be set again stay so: another caller
- * made the change that they wait for, and this caller may not have seen it.
+ * Returns null if the change leaves the secrets bound as they are. Outdated secrets stay outdated: another
+ * caller made the change that they wait for, and this caller may not have seen it.
  */
 export function carrySecrets(
   { secrets }: Pick<ServiceContext, "secrets">,

@@ -1,6 +1,6 @@
 /**
- * Changing a service that its adapter holds: the adapter first, then the rows; on failure both are restored. And
- * following a change made on another server: what the adapter holds is brought in line with the rows.
+ * Changes a service that its adapter holds: the adapter first, then the rows. On failure both are restored.
+ * Also follows changes made on another server.
  */
 
 import { isDeepStrictEqual } from "node:util";
@@ -11,9 +11,11 @@ import { findServiceRow, type ServiceRow } from "../store.ts";
 import { readServiceParts, type ServiceParts, toServiceState } from "./state.ts";
 
 export interface Handover {
-  /** The service as it will be. */
   next: ServiceParts;
-  /** Whether the tools change: the old ones are taken back first. Otherwise settings do, and the adapter replaces them. */
+  /**
+   * True if the tools change: the old ones are taken back first. Otherwise only settings change, and the
+   * adapter replaces them.
+   */
   newDefinition: boolean;
 }
 
@@ -30,7 +32,7 @@ export async function handOver<T>(
   const { hydration, adapters } = context;
   const adapter = adapters.get(row.adapter);
   if (!row.enabled || adapter === null || (row.stale && !handover.newDefinition)) return store();
-  // First, because secrets that were set for another destination stop the change.
+  // Check first: secrets that were set for another destination stop the change.
   const state = await toServiceState(context, adapter, handover.next);
   try {
     if (handover.newDefinition) await hydration.dehydrate(row.id, adapter);
@@ -42,7 +44,7 @@ export async function handOver<T>(
   }
 }
 
-/** Gives the active adapter what is stored. Never throws: what cannot be restored is logged. */
+/** Gives the active adapter the stored state. Never throws: failures are logged. */
 export async function handBack(context: ServiceContext, row: ServiceRow): Promise<void> {
   const { hydration, adapters, logger } = context;
   try {
@@ -59,7 +61,7 @@ export async function handBack(context: ServiceContext, row: ServiceRow): Promis
   }
 }
 
-/** In the turn of the service. Idempotent: a service that is already as stored is left alone. */
+/** Call in the turn of the service. Idempotent. */
 export async function followService(context: ServiceContext, id: string): Promise<void> {
   await context.changes.run(id, () => follow(context, id), { always: true });
   context.announce(id);

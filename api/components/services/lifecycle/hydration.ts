@@ -14,27 +14,27 @@ export interface HydrationLimits {
 
 const MAX_STACK_CHARACTERS = 4000;
 
-/** The adapter could not take the service on; the message is the adapter's, without secrets. */
+/** The message is the adapter's, without secrets. */
 export class HydrateFailure extends Error {
   override readonly name = "HydrateFailure";
 }
 
 export interface Hydration {
-  /** Whether this instance was handed the service last, and took it. */
+  /** Reports whether this instance was handed the service last, and accepted it. */
   holds(adapter: AdapterModule, id: string): boolean;
-  /** Whether this instance was handed the service last, successfully or not. */
+  /** Reports whether this instance was handed the service last, successfully or not. */
   wasHanded(adapter: AdapterModule, id: string): boolean;
-  /** What its adapter holds; null when none does. */
+  /** Returns the state that its adapter holds, or null. */
   stateOf(id: string): ServiceState | null;
-  /** Why the last hand-over of the service failed; null when it succeeded, or there was none. */
+  /** Returns why the last hand-over of the service failed, or null. */
   failureOf(id: string): string | null;
-  /** Notes a failure that came before the hand-over itself. */
+  /** Records a failure from before the hand-over itself. */
   noteFailure(adapter: AdapterModule, id: string, reason: string): void;
-  /** Throws HydrateFailure; the adapter then does not hold the service. */
+  /** Throws HydrateFailure; then the adapter does not hold the service. */
   hydrate(adapter: AdapterModule, state: ServiceState): Promise<void>;
   /** Takes the service back from every adapter that may hold it. Never throws. */
   dehydrate(id: string, current: AdapterModule | null): Promise<void>;
-  /** The instance is gone, with everything that it held. */
+  /** Forgets everything that a removed instance held. */
   forget(adapter: AdapterModule): void;
 }
 
@@ -44,7 +44,7 @@ export function createHydration(options: {
   limits: HydrationLimits;
 }): Hydration {
   const { logger, watch, limits } = options;
-  /** Per service, the adapter of the last hand-over; `state` null: it failed for the reason. */
+  /** The adapter of the last hand-over, by service. If it failed, `state` is null. */
   const handed = new Map<
     string,
     { adapter: AdapterModule; state: ServiceState } | { adapter: AdapterModule; state: null; reason: string }
@@ -62,7 +62,7 @@ export function createHydration(options: {
     }
   }
 
-  /** A hand-over that ended after its time limit: the adapter must not keep that state over a later one. */
+  /** A hand-over that ended after its time limit must not replace a later one. */
   async function undoLate(adapter: AdapterModule, id: string): Promise<void> {
     const latest = handed.get(id);
     if (latest?.adapter !== adapter || latest.state === null) return takeBack(adapter, id);
@@ -92,7 +92,7 @@ export function createHydration(options: {
     wasHanded: (adapter, id) => handed.get(id)?.adapter === adapter,
     async hydrate(adapter, state) {
       const { id } = state;
-      // First, because the adapter's messages may hold a secret from here on.
+      // Register first: the adapter's messages may hold a secret from here on.
       watch.setOwner(ownerKey({ kind: "service", id }), state.secrets);
       const done = Promise.resolve().then(() => adapter.hydrateService(state));
       try {
@@ -131,7 +131,7 @@ function isDeadline(thrown: unknown): boolean {
   }
 }
 
-/** Without its cause, which would be logged with it and may hold a secret. */
+/** Leaves out the cause, which may hold a secret. */
 function readStack(thrown: unknown): string | null {
   try {
     return thrown instanceof Error ? String(thrown.stack) : null;

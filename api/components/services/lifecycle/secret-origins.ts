@@ -25,24 +25,25 @@ const destinationsSchema = z
   )
   .max(MAX_DESTINATIONS);
 
-/** A place, and the secret that goes there; null: each of them may. */
+/** A place and the secret that goes there. If the name is null, any secret may go there. */
 export type Destination = z.infer<typeof destinationsSchema>[number];
 
-/** A service, or one as it would be after a change. */
+/** A service, stored or as it would be after a change. */
 export interface SecretsOwner {
   id: string;
-  /** Of its definition. */
+  /** Hash of its definition. */
   hash: string;
   config: Record<string, unknown>;
   secrets: Record<string, unknown>;
-  /** The destinations they were set for; null: stored by an older version that did not keep them. */
+  /** Destinations that the secrets were set for, or null if an older version stored them without. */
   origins: readonly string[] | null;
 }
 
 /**
- * Where the adapter would send the secrets; for an adapter that does not say, or is not active, a fingerprint of the
- * definition and configuration. `use` has the defaults of the configuration filled in.
- * @throws AppError `service_failed` with the adapter's reason, as when settings are lacking.
+ * Returns where the adapter would send the secrets. If the adapter does not declare it, or is not active,
+ * returns a fingerprint of the definition and configuration. `use` has the defaults of the configuration
+ * filled in. @throws AppError `service_failed` with the adapter's reason, for example if settings are
+ * missing.
  */
 export async function findSecretOrigins(
   context: Pick<ServiceContext, "watch">,
@@ -68,12 +69,12 @@ export function hasSecrets({ secrets }: Pick<SecretsOwner, "secrets">): boolean 
   return Object.keys(secrets).length > 0;
 }
 
-/** The places to store with secrets that are set. */
+/** Returns the places to store with secrets. */
 export function placesOf(destinations: readonly Destination[]): string[] {
   return [...new Set(destinations.map(({ place }) => place))].sort();
 }
 
-/** Names of secrets that would be sent to a place that they were not set for. One that is not set goes nowhere. */
+/** Returns names of secrets that would be sent to a place they were not set for. */
 export function findMisplaced(
   owner: Pick<SecretsOwner, "secrets" | "origins">,
   destinations: readonly Destination[],
@@ -88,9 +89,10 @@ export function findMisplaced(
 }
 
 /**
- * The destinations to store with the secrets; null: keep the stored ones. Secrets of an older version are bound to where
- * they go now, and those bound while the adapter was not active, to what it says about the same service. So are those that
- * an older version of the adapter has bound all together to the places that they still go to.
+ * Returns the destinations to store with the secrets, or null to keep the stored ones. Rebinds three kinds of
+ * secrets: those of an older version, to where they go now; those bound while the adapter was not active, to
+ * what it declares about the same service; those that an older version of the adapter bound all together, if
+ * they still go to the same places.
  */
 export async function rebind(
   context: Pick<ServiceContext, "watch">,
@@ -101,7 +103,7 @@ export async function rebind(
   const { origins } = owner;
   const whole = fingerprint(owner);
   const isOfSame = adapter?.secretOrigins !== undefined && origins?.includes(whole) === true;
-  // The adapter is asked for these only.
+  // Only these need the adapter.
   const isTogether =
     adapter !== null && origins !== null && origins.length > 0 && origins.every(isOriginOnly);
   if (!hasSecrets(owner) || (origins !== null && !isOfSame && !isTogether)) return null;
@@ -118,7 +120,7 @@ function isOriginOnly(place: string): boolean {
   return !place.includes(" ");
 }
 
-/** Names those that are misplaced, the places they were set for, and those they would be sent to. */
+/** Names the misplaced secrets, the places they were set for, and the places they would be sent to. */
 export function secretsOutdated(owner: SecretsOwner, destinations: readonly Destination[]): AppError {
   const { id, origins } = owner;
   const misplaced = findMisplaced(owner, destinations);
@@ -150,7 +152,10 @@ export function secretsOutdated(owner: SecretsOwner, destinations: readonly Dest
 
 const FINGERPRINT = "definition and configuration ";
 
-/** For an adapter that does not say where secrets go: a hash of everything that a caller of the API can change. */
+/**
+ * For an adapter that does not declare where secrets go: hashes everything that a caller of the API can
+ * change.
+ */
 export function fingerprint({ hash, config }: SecretsOwner): string {
   const inOrder = JSON.stringify(config, (_key, value: unknown) =>
     value !== null && typeof value === "object" && !Array.isArray(value)

@@ -1,4 +1,4 @@
-/** A service as its adapter is handed it: rows, settings and secrets put together, defaults filled in. */
+/** Builds the state that an adapter is handed: rows, settings and secrets, with defaults filled in. */
 import { type Config, compileSettings } from "#api/components/settings/schema.ts";
 import type {
   AdapterModule,
@@ -22,14 +22,13 @@ import {
   secretsOutdated,
 } from "./secret-origins.ts";
 
-/** The settings of a service, as stored or with defaults. */
 export interface ServiceSettings {
   config: Config;
   secrets: Config;
 }
 
 export interface ServiceParts extends SecretsOwner {
-  /** Of the secrets. */
+  /** Version of the secrets. */
   version: number;
   configSchema: JSONSchema;
   secretsSchema: JSONSchema;
@@ -38,9 +37,8 @@ export interface ServiceParts extends SecretsOwner {
 }
 
 /**
- * What the adapter is handed: a copy, so that the adapter cannot change the host's data.
- * @throws AppError `secrets_outdated` when the secrets were not set for where this adapter would send them, and
- * `service_failed` when it cannot tell.
+ * Returns a copy, so that the adapter cannot change the host's data. @throws AppError `secrets_outdated` if
+ * the secrets were not set for where this adapter would send them, and `service_failed` if it cannot tell.
  */
 export async function toServiceState(
   context: Pick<ServiceContext, "watch">,
@@ -54,7 +52,7 @@ export async function toServiceState(
   return state;
 }
 
-/** Where the secrets would be sent. @throws AppError `service_failed` when the adapter cannot tell. */
+/** Returns where the secrets would be sent. @throws AppError `service_failed` if the adapter cannot tell. */
 export function originsOfParts(
   context: Pick<ServiceContext, "watch">,
   adapter: AdapterModule | null,
@@ -72,7 +70,6 @@ function useOf({ adapterDomain, tools, config }: ServiceState): SecretUse {
   return { adapterDomain, tools, config };
 }
 
-/** A copy of the settings with the defaults of their schemas. */
 function withDefaults(
   schemas: { configSchema: JSONSchema; secretsSchema: JSONSchema },
   { config, secrets }: ServiceSettings,
@@ -84,8 +81,8 @@ function withDefaults(
 }
 
 /**
- * As it is stored; null when there is no such service. Secrets of an older version are bound here to where `adapter` sends
- * them, because every change of a service reads it first.
+ * Returns null if the service does not exist. Secrets of an older version are bound here to where `adapter`
+ * sends them, because every change of a service reads it first.
  */
 export async function readServiceParts(
   { pool, secrets, watch }: Pick<ServiceContext, "pool" | "secrets" | "watch">,
@@ -119,8 +116,9 @@ export async function requireServiceParts(
 }
 
 /**
- * The settings with which an adapter may ask the definition's server. Secrets are withheld when the new definition would
- * send them elsewhere. Throws AppError `secrets_outdated` when the definition is the same and only settings have changed.
+ * Returns the settings with which an adapter may contact the definition's server. Withholds secrets that the
+ * new definition would send elsewhere. Throws AppError `secrets_outdated` if the definition is the same and
+ * only settings have changed.
  */
 export async function readDefinitionContext(
   context: ServiceContext,
@@ -129,7 +127,7 @@ export async function readDefinitionContext(
   id: string,
 ): Promise<DefinitionContext> {
   const parts = await requireServiceParts(context, adapter, id);
-  // Defaults are those of the definition that is installed.
+  // Defaults come from the installed definition.
   const { config, secrets } = hash === parts.hash ? withDefaults(parts, parts) : parts;
   const { tools } = parts;
   if (!hasSecrets(parts)) return { config, secrets, tools };
@@ -139,14 +137,14 @@ export async function readDefinitionContext(
   return { config, secrets: {}, secretsWithheld: true, tools };
 }
 
-/** As a definition makes it, before it is stored. */
+/** State of a definition that is not stored yet. */
 export function partsOfDefinition(
   { id, hash }: { id: string; hash: string },
   definition: ServiceDefinition,
   { config, secrets, origins, version }: ServiceParts,
 ): ServiceParts {
   const { configSchema, secretsSchema } = definition;
-  // Through JSON, so that the adapter is handed the same now as after a restart.
+  // Copy through JSON, so that the adapter gets the same state now as after a restart.
   const adapterDomain = copyJson(definition.adapterDomain);
   const tools = Object.fromEntries(
     definition.tools.map((tool) => [tool.id, { adapterDomain: copyJson(tool.adapterDomain) }]),
