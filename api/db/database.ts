@@ -1,6 +1,7 @@
 /**
- * Opens the database as a server needs it: given, or embedded and locked for this server; migrated, pooled, watched.
- * The caller closes it, in reverse order; the embedded Postgres stops last, and only if this server was the one to use it.
+ * Opens a server's database: external, or embedded and locked for this server; migrated, pooled, watched. The caller
+ * closes it in
+ * reverse order; the embedded Postgres stops last, and only if no other server has taken it over.
  */
 
 import { randomUUID } from "node:crypto";
@@ -14,39 +15,39 @@ import { type Reachability, watchDatabase } from "./reachability.ts";
 import { acquireServerLock } from "./server-lock.ts";
 
 export interface Database extends AsyncDisposable {
-  /** Holds a password: never to be logged. */
+  /** Contains a password: never log it. */
   readonly url: string;
   readonly pool: Pool;
-  /** For what must not wait behind the requests of clients: signs of life, and whether the server is ready. */
+  /** For what must not wait behind clients' requests: heartbeats and readiness. */
   readonly priorityPool: Pool;
   readonly watch: Reachability;
   readonly embedded: boolean;
 }
 
 export interface OpenDatabaseOptions {
-  /** Another server has taken this one's place on the embedded database: stop. */
+  /** Another server has taken over the embedded database: stop. */
   onTakenOver: () => void;
-  /** The schema is about to be brought up to date, which may take minutes where there is much in it. */
+  /** A migration is about to start, which may take minutes on a large database. */
   onMigrate?: (pending: readonly string[]) => void;
-  /** The embedded Postgres has died, and was started again. */
+  /** The embedded Postgres died and was restarted. */
   onStartedAgain?: () => void;
-  /** It does not stay up: this server cannot go on. The sentence is for the operator. */
+  /** The embedded Postgres does not stay up, so this server cannot continue. Receives a sentence for the operator. */
   onGone?: (reason: string) => void;
-  /** A sentence about what takes a while: a database that does not answer yet, one that is made. */
+  /** Receives a sentence about anything slow: a database that does not answer yet, or one being created. */
   onProgress?: (sentence: string) => void;
   /** See ServerLockOptions. */
   lockWaitMs?: number;
-  /** Gives up waiting for another server; rejects with its reason. */
+  /** Stops waiting for another server; rejects with its reason. */
   signal?: AbortSignal;
 }
 
 const MAX_CONNECTIONS = 15;
-/** Those that a burst has opened. The one that is used each second, for the self-check, stays. */
+/** Closes connections that a burst opened. The one that the self-check uses each second stays. */
 const IDLE_TIMEOUT_MS = 30_000;
 const MAX_PRIORITY_CONNECTIONS = 2;
-/** A sign of life that hangs is given up while there is time for the next one. */
+/** A hanging heartbeat is abandoned in time for the next one. */
 const PRIORITY_STATEMENT_TIMEOUT_MS = 5000;
-/** An embedded Postgres may be stopped by a predecessor between our finding it and using it: start over until then. */
+/** A predecessor may stop an embedded Postgres after we found it: start over until then. */
 const EMBEDDED_RETRY_MS = 15_000;
 const RETRY_PAUSE_MS = 100;
 
@@ -136,7 +137,7 @@ async function lockEmbedded(
         ...(options.onProgress === undefined ? {} : { onProgress: options.onProgress }),
       });
       const lock = await acquireServerLock(postgres.url, { ...lockOptions(options), waitForDatabase: false });
-      // Only the holder of the lock stops it: without the lock it belongs to another server.
+      // Only the holder of the lock may stop it: otherwise it belongs to another server.
       undo.use(postgres);
       const watch = undo.use(lock);
       undo.use(keepRunning(postgres, watch, options));
@@ -157,8 +158,9 @@ function lockOptions({ onTakenOver, lockWaitMs, signal }: OpenDatabaseOptions) {
 }
 
 /**
- * A pooler that lends sessions for one transaction at a time works until there is something to do: then prepared
- * statements, notices and advisory locks are those of another client. Throws DatabaseRefused, with what to set.
+ * A pooler that lends sessions per transaction appears to work at first, but prepared statements, notices and
+ * advisory locks then
+ * belong to another client. Throws DatabaseRefused with the settings to change.
  */
 async function requireOwnSessions(databaseUrl: string): Promise<void> {
   const open = () => createPool(databaseUrl, { maxConnections: 1, applicationName: "cyrnel session check" });
@@ -170,10 +172,10 @@ async function requireOwnSessions(databaseUrl: string): Promise<void> {
   }
 }
 
-/** Two connections, as a client sees them: what one sets for its session the other must not have. */
+/** Compares two connections as a client sees them: a setting of one session must not appear in the other. */
 export async function refuseSharedSession(one: Db, other: Db): Promise<void> {
   const mark = randomUUID();
-  // Both are connected before, so that a pooler could lend them the same one.
+  // Connects both first, so that a pooler could lend them the same session.
   await other`select 1`;
   await one`select set_config('cyrnel.session', ${mark}, false)`;
   const read = async (db: Db) => {

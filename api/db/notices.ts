@@ -1,30 +1,31 @@
 /**
- * Notices of the database, by channel: the only place that listens. A notice may be lost with its connection, so features
- * also look at what is stored now and then, and whenever listening begins anew.
+ * The only listener for Postgres notices, by channel. A lost connection may lose notices, so features also check what
+ * is stored from
+ * time to time, and whenever listening starts again.
  */
 import type { z } from "zod";
 import { waitAtMost } from "../bounds/deadline.ts";
 import type { Db, Pool } from "./pool.ts";
 
-/** The database may be away while a server ends. */
+/** The database may be down while a server shuts down. */
 const CLOSE_MS = 2000;
 
 export interface NoticeOptions<Notice> {
   channel: string;
-  /** What a notice is, written as JSON. */
+  /** Schema of the notice, which is JSON. */
   schema: z.ZodType<Notice>;
-  /** Null: the payload does not match the schema. Must not throw. */
+  /** Receives null if the payload does not match the schema. Must not throw. */
   onNotice(notice: Notice | null): void;
-  /** Listening has begun, also anew on another connection: earlier notices may have been missed. Must not throw. */
+  /** Listening has started, possibly on a new connection: earlier notices may have been missed. Must not throw. */
   onListening?(): void;
 }
 
 export interface Listening extends AsyncDisposable {
-  /** Resolves when listening has begun. Rejects when the database does; there are no notices then. */
+  /** Resolves when listening has started. Rejects if the database fails; then there are no notices. */
   readonly ready: Promise<void>;
 }
 
-/** Callbacks are no longer called once disposing has begun. */
+/** Disposing stops all callbacks. */
 export function listenFor<Notice>(pool: Pool, options: NoticeOptions<Notice>): Listening {
   const { channel, schema, onNotice, onListening } = options;
   let isClosed = false;
@@ -38,7 +39,7 @@ export function listenFor<Notice>(pool: Pool, options: NoticeOptions<Notice>): L
     },
   );
   const ready = subscribed.then(() => {});
-  // A caller that does not await it must not end the server by an unhandled rejection.
+  // An unhandled rejection would end the server if the caller does not await it.
   ready.catch(() => {});
   return {
     ready,
@@ -49,12 +50,12 @@ export function listenFor<Notice>(pool: Pool, options: NoticeOptions<Notice>): L
   };
 }
 
-/** Waits for work that uses the database to end, CLOSE_MS at most: the database may be away. Never rejects. */
+/** Waits at most CLOSE_MS for work on the database to end: the database may be down. Never rejects. */
 export async function closeInTime(closing: Promise<unknown> | null): Promise<void> {
   if (closing !== null) await waitAtMost(closing, CLOSE_MS, "the end").catch(() => {});
 }
 
-/** Sends a notice to every server that listens. */
+/** Sends a notice to every listening server. */
 export async function notify(db: Db, channel: string, notice: unknown): Promise<void> {
   await db`select pg_notify(${channel}, ${JSON.stringify(notice)})`;
 }

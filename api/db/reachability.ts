@@ -1,4 +1,7 @@
-/** Whether the database answers, asked every second on a connection of its own: requests are refused before they hang. */
+/**
+ * Asks the database every second, on its own connection, whether it answers, so that requests are refused before they
+ * hang.
+ */
 import { setTimeout as sleep } from "node:timers/promises";
 import { createPool, type Db, isDatabaseUnavailable, type Pool } from "./pool.ts";
 
@@ -8,11 +11,11 @@ export interface Reachability extends AsyncDisposable {
 }
 
 export interface ReachabilityOptions {
-  /** How long to wait for a database that cannot be reached yet. Default 10 000. */
+  /** Longest wait for a database that cannot be reached yet. Default 10,000. */
   waitMs?: number;
-  /** Called once, with why, when it does not answer at the first attempt. */
+  /** Called once, with the reason, if the first attempt fails. */
   onWait?: (error: unknown, waitMs: number) => void;
-  /** Gives up waiting; rejects with its reason. */
+  /** Stops waiting; rejects with its reason. */
   signal?: AbortSignal;
 }
 
@@ -23,9 +26,11 @@ const PING_INTERVAL_WHILE_DOWN_MS = 250;
 const PING_TIMEOUT_MS = 2000;
 
 /**
- * Rejects while processes cannot be written, and waits while others lock them: changes nothing, takes the lock of a change
- * (ROW EXCLUSIVE) and is refused by a read-only database as one. The sort has too little memory for its 200 KiB, so Postgres
- * writes them to a temporary file, which a full disk refuses. One round trip: the statements are one transaction.
+ * Rejects if processes cannot be written, and waits while others lock them. It changes nothing, but takes the lock of
+ * a change (ROW
+ * EXCLUSIVE), which a read-only database refuses. The sort has too little memory for its 200 KiB, so Postgres writes
+ * a temporary file,
+ * which a full disk refuses. One round trip: the statements form one transaction.
  */
 export async function probeWriting(db: Db): Promise<void> {
   await db.unsafe(`
@@ -36,7 +41,7 @@ export async function probeWriting(db: Db): Promise<void> {
     update processes set priority = priority where false`);
 }
 
-/** Resolves when it answers. Throws the driver's error when it has not in that time. */
+/** Resolves when the database answers. Throws the driver's error if it does not in time. */
 export async function watchDatabase(
   databaseUrl: string,
   options: ReachabilityOptions = {},
@@ -70,8 +75,8 @@ export async function watchDatabase(
 }
 
 /**
- * Asks again and again, one question at a time: one that hangs counts as no answer until it answers or breaks. Ends the
- * pool when it is disposed.
+ * Asks repeatedly, one question at a time; one that hangs counts as no answer until it answers or breaks. Disposing
+ * ends the pool.
  */
 export function watchPool(pool: Pool, ask: () => Promise<void>): Reachability {
   const stopping = new AbortController();

@@ -1,4 +1,3 @@
-/** Doing something until the database does it. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError } from "../errors.ts";
 import { isDatabaseUnavailable } from "./pool.ts";
@@ -6,7 +5,7 @@ import { isDatabaseUnavailable } from "./pool.ts";
 const FIRST_RETRY_MS = 50;
 const MAX_RETRY_MS = 2000;
 
-/** Again and again, at most every 2 s. Null when `over` aborted before it was done. */
+/** Retries at most every 2 s. Returns null if `over` aborts first. */
 export async function retryUntil<T>(
   work: () => Promise<T>,
   over: AbortSignal,
@@ -23,12 +22,16 @@ export async function retryUntil<T>(
   return null;
 }
 
-/** How long the call of a run waits for a database that went away. Below the age at which rules and keys in memory do not count any more. */
+/**
+ * Longest wait of a run's call for a database that is down; shorter than the age at which cached rules and keys
+ * become invalid.
+ */
 const MAX_AWAY_MS = 8000;
 
 /**
- * Again while the database does not answer, for some seconds. Rejects with the last error after that, or when `over` aborts.
- * `failure`: of an attempt that was made already.
+ * Retries for some seconds while the database does not answer. Then, or when `over` aborts, rejects with the last
+ * error. `failure` is the
+ * error of an earlier attempt.
  */
 export async function retryWhileAway<T>(
   work: () => Promise<T>,

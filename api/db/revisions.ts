@@ -1,6 +1,7 @@
 /**
- * Keeps what is held in memory in line with the database: loads a kind anew when its revision has changed. Told by
- * NOTIFY, and asks every second in case a notice was lost; says when the copy is too old to be relied on.
+ * Keeps in-memory copies in line with the database: reloads a kind when its revision changes. NOTIFY reports changes,
+ * and a poll every
+ * second covers lost notices. Tells when a copy is too old to rely on.
  */
 import { performance } from "node:perf_hooks";
 import { z } from "zod";
@@ -10,14 +11,11 @@ import type { Db, Pool } from "./pool.ts";
 export type RevisionKind = "keys" | "roles" | "policies" | "packages";
 
 export interface RevisionWatch extends AsyncDisposable {
-  /** Before `start`: `load` replaces what is held of a kind. Never runs twice at once. */
+  /** Call before `start`: `load` replaces the copy of a kind. Never runs twice at once. */
   follow(kind: RevisionKind, load: (db: Db) => Promise<void>): void;
-  /** Loads everything. Rejects when the database does. */
+  /** Loads everything. Rejects if the database does not answer. */
   start(): Promise<void>;
-  /**
-   * Resolves when every change that was committed before the call is in memory. Calls that come while another looks
-   * share one look after it: any number of them is one query at a time.
-   */
+  /** Resolves when every change committed before the call is in memory. Concurrent calls share one query. */
   refresh(): Promise<void>;
   /** Whether the copy was compared with the database in the last `maxStaleMs`. */
   isFresh(): boolean;
@@ -25,9 +23,9 @@ export interface RevisionWatch extends AsyncDisposable {
 
 export interface RevisionWatchOptions {
   log: { warn(fields: object, message: string): void };
-  /** Default 1000. */
+  /** Default 1,000. */
   pollMs?: number;
-  /** Default 10 000. */
+  /** Default 10,000. */
   maxStaleMs?: number;
 }
 
@@ -36,9 +34,11 @@ const DEFAULT_POLL_MS = 1000;
 const DEFAULT_MAX_STALE_MS = 10_000;
 
 /**
- * First in every transaction that changes a kind: changes follow each other from here on, and statements after it see
- * all that came before. First, because the trigger that counts the change takes the same lock: taken after other locks
- * it could wait for a transaction that waits for those. Of several kinds in the order of the type above.
+ * Call first in every transaction that changes a kind: later changes then wait, and later statements see all earlier
+ * ones. First,
+ * because the trigger that counts the change takes the same lock: taken after other locks, it could deadlock. Lock
+ * several kinds in
+ * the order of the type above.
  */
 export async function lockRevision(db: Db, kind: RevisionKind): Promise<void> {
   await db`select from revisions where kind = ${kind} for update`;
@@ -54,7 +54,7 @@ export function createRevisionWatch(pool: Pool, options: RevisionWatchOptions): 
   let timer: NodeJS.Timeout | undefined;
   let listening: Listening | null = null;
   let isClosed = false;
-  /** Said once per outage, not every second. */
+  /** Logged once per outage. */
   let isFailing = false;
 
   async function look(): Promise<void> {
@@ -63,7 +63,7 @@ export function createRevisionWatch(pool: Pool, options: RevisionWatchOptions): 
     for (const { kind, revision } of rows) {
       if (loaded.get(kind) === revision) continue;
       await loaders.get(kind)?.(pool);
-      // Read before the rows were: a change in between loads them once more, and never too few times.
+      // Read before the rows: a change in between causes one more load, never a missing one.
       loaded.set(kind, revision);
     }
     confirmedAtMs = askedAtMs;
@@ -115,7 +115,7 @@ export function createRevisionWatch(pool: Pool, options: RevisionWatchOptions): 
     async start() {
       await refresh();
       poll();
-      // Without notices (a pooler between, a broken connection) the second's look remains.
+      // Without notices (a pooler in between, a broken connection) the poll remains.
       listening = listenFor(pool, {
         channel: CHANNEL,
         schema: z.unknown(),

@@ -1,6 +1,7 @@
 /**
- * Writes api/db/schema.sql, the schema after all migrations, from an embedded Postgres of its own; `--check` compares
- * instead. Reads the catalogs in a fixed order, so that the same migrations always print the same text.
+ * Writes api/db/schema.sql, the schema after all migrations, from its own embedded Postgres; `--check` compares
+ * instead. Reads the
+ * catalogs in a fixed order, so that the same migrations always print the same text.
  */
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -14,7 +15,7 @@ const FILE = fileURLToPath(new URL("./schema.sql", import.meta.url));
 const HEADER =
   "-- The schema after all migrations, printed by: node api/db/schema-dump.ts\n-- Not applied by anything; migrations/ is.\n";
 
-/** The public schema of a migrated database as SQL text. */
+/** Returns the public schema of a migrated database as SQL. */
 export async function dumpSchema(db: Db): Promise<string> {
   const parts = [HEADER];
   for (const row of await db<{ name: string }[]>`
@@ -45,7 +46,7 @@ async function dumpTable(db: Db, { oid, name }: { oid: number; name: string }): 
            when adbin is not null then ' default ' || pg_get_expr(adbin, adrelid) else '' end as line
     from pg_attribute left join pg_attrdef on adrelid = attrelid and adnum = attnum
     where attrelid = ${oid} and attnum > 0 and not attisdropped order by attnum`;
-  // Not-null constraints are columns' business; since Postgres 18 they are listed as constraints too.
+  // Columns show their not-null constraints; since Postgres 18 the catalog lists them as constraints too.
   const constraints = await db<{ line: string }[]>`
     select format('constraint %I %s', conname, pg_get_constraintdef(oid)) as line from pg_constraint
     where conrelid = ${oid} and contype <> 'n' order by contype desc, conname`;

@@ -1,6 +1,7 @@
 /**
- * One server per embedded database, because the server that has started it stops it: a session advisory lock on a
- * connection of its own. The same connection watches whether the database answers.
+ * Allows one server per embedded database, because the server that started it stops it: a session advisory lock on
+ * its own connection,
+ * which also watches whether the database answers.
  */
 import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -8,17 +9,17 @@ import { DatabaseRefused } from "./migrate.ts";
 import { createPool, isDatabaseUnavailable, type Pool } from "./pool.ts";
 import { type Reachability, watchPool } from "./reachability.ts";
 
-/** Another server has the database now; later it may not. */
+/** Another server uses the database for now. */
 export class DatabaseInUse extends DatabaseRefused {}
 
 export interface ServerLockOptions {
-  /** How long to wait for a predecessor that is still going away. Default 10 000. */
+  /** Longest wait for a predecessor that is shutting down. Default 10,000. */
   waitMs?: number;
   /** Whether to wait as long for a database that cannot be reached yet. Default true. */
   waitForDatabase?: boolean;
-  /** Gives up waiting; rejects with its reason. */
+  /** Stops waiting; rejects with its reason. */
   signal?: AbortSignal;
-  /** The lock was lost with its connection and another server has taken it: this one must stop. */
+  /** The lock was lost with its connection and another server took it: this one must stop. */
   onTakenOver: () => void;
 }
 
@@ -29,8 +30,9 @@ const DEFAULT_WAIT_MS = 10_000;
 const RETRY_MS = 200;
 
 /**
- * Takes the lock. Throws DatabaseRefused when another server still holds it after `waitMs`, and the driver's error
- * when the database could not be reached in that time.
+ * Takes the lock. Throws DatabaseRefused if another server still holds it after `waitMs`, and the driver's error if
+ * the database could
+ * not be reached in that time.
  */
 export async function acquireServerLock(
   databaseUrl: string,

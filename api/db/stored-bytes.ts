@@ -1,20 +1,21 @@
 /**
- * The bound on what a key keeps in the store of files. The database counts and refuses (0034_stored_bytes.sql): a statement that adds
- * to it says how much is allowed, and its failure becomes the error that a client sees.
+ * Limits the bytes stored per key. The database counts and refuses (0034_stored_bytes.sql): a statement that stores
+ * bytes states the
+ * limit, and its failure becomes the error that a client sees.
  */
 import { AppError } from "../errors.ts";
 import type { Db } from "./pool.ts";
 
-/** Of a statement that would go beyond. */
+/** SQLSTATE of a statement that would exceed the limit. */
 const EXCEEDED = "CY413";
 
-/** A part of a statement's `with`, before what adds. `maxBytes` null: no bound. */
+/** Goes into a statement's `with`, before the part that stores. A null `maxBytes` sets no limit. */
 export function allowStoredBytes(db: Db, maxBytes: number | null) {
   const setting = maxBytes === null ? "" : String(maxBytes);
   return db`allowed as materialized (select set_config('cyrnel.max_stored_bytes', ${setting}, true))`;
 }
 
-/** `error`, or storage_full where a statement was refused for the bytes it adds. */
+/** Returns storage_full if a statement was refused for the bytes it adds, else `error`. */
 export function toStorageFull(error: unknown, maxBytes: number | null): unknown {
   if (!(error instanceof Error && "code" in error && error.code === EXCEEDED)) return error;
   return storageFull(Number((error as { detail?: unknown }).detail), maxBytes);

@@ -1,23 +1,23 @@
-/** Removing what is past its time: every now and then, by one of the servers on a database, in small batches. */
+/** Removes expired rows from time to time, on one of the servers at a time, in small batches. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ModuleLogger } from "#sdk";
 import type { Db } from "./pool.ts";
 
-/** A little less than the interval, so that a server does not find its own last turn in the way. */
+/** Slightly below the interval, so that a server's previous turn does not block its next one. */
 const TURN = 0.9;
 
 export interface Sweep {
-  /** Of the turn, in the database. */
+  /** Name of the turn in the database. */
   name: string;
   everyMs: number;
-  /** Returns how many of what it removed. Stops early when the signal aborts. */
+  /** Returns the number removed. Stops early when the signal aborts. */
   remove(signal: AbortSignal): Promise<number>;
-  /** What is removed, for the log: "audit records". */
+  /** Name for the log, such as "audit records". */
   what: string;
   log: Pick<ModuleLogger, "info" | "warn">;
 }
 
-/** Sweeps at once and then in turns with the other servers, until disposed; disposing waits for the batch at hand. */
+/** Sweeps at once and then in turns with other servers until disposed; disposing waits for the current batch. */
 export function startSweeps(db: Db, { name, everyMs, remove, what, log }: Sweep): AsyncDisposable {
   const stopped = new AbortController();
   const { signal } = stopped;
@@ -41,7 +41,7 @@ export function startSweeps(db: Db, { name, everyMs, remove, what, log }: Sweep)
   };
 }
 
-/** Until a batch is not full, or the signal aborts. Returns how many rows were removed. */
+/** Repeats until a batch is not full, or the signal aborts. Returns the number of rows removed. */
 export async function removeInBatches(
   removeBatch: (maxRows: number) => Promise<number>,
   maxRows: number,
@@ -55,7 +55,10 @@ export async function removeInBatches(
   }
 }
 
-/** Whether the work is this server's now: no server has begun it in the last `everyMs`, by the clock of the database. */
+/**
+ * Returns whether this server may do the work: no server has started it in the last `everyMs`, by the database's
+ * clock.
+ */
 async function takeTurn(db: Db, name: string, everyMs: number): Promise<boolean> {
   const rows = await db`
     insert into sweep_turns as t (name) values (${name})

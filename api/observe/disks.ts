@@ -1,16 +1,16 @@
-/** The file systems that the server writes to, as they are at the moment. */
+/** Measures the file systems that the server writes to. */
 import { statfs } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import type { Config } from "#api/config.ts";
 
 export interface DiskSpace {
   folder: "data" | "spool";
-  /** For a user who is not root. */
+  /** For users other than root. */
   freeBytes: number;
   sizeBytes: number;
 }
 
-/** Without folders that cannot be read, or that no one has made yet. */
+/** Leaves out folders that are missing or unreadable. */
 export async function measureDisks({
   dataDirectory,
   spoolDirectory,

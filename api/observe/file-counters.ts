@@ -1,4 +1,4 @@
-/** What is counted of files: uploads, what runs leave, what is refused, and what sweeps remove. */
+/** Counts uploads, artifacts, refusals and sweeps. */
 import { Counter, type Registry } from "prom-client";
 import type { FileRefusal } from "#api/processes/model/files.ts";
 import type { RunObserver } from "#api/processes/model/records.ts";
@@ -13,7 +13,7 @@ const REFUSALS: Readonly<Record<FileRefusal, 0>> = {
 };
 
 export interface FileCounters extends Required<Pick<RunObserver, "filesLeft">> {
-  /** `bytes`: that came of it. */
+  /** `bytes` is the number received. */
   fileUploaded(outcome: "stored" | "failed", bytes: number): void;
   fileRefused(reason: FileRefusal): void;
   filesSwept(what: "files" | "contents" | "blobs", count: number): void;
@@ -27,7 +27,7 @@ export function createFileCounters(registry: Registry): FileCounters {
   const artifacts = counter("artifacts_total", "Files that runs left.");
   const artifactBytes = counter("artifact_bytes_total", "Bytes of these files.");
   const refusals = counter("file_refusals_total", "Files that were not taken, by the limit.", ["reason"]);
-  // From the start: Prometheus sees an increase only of a series that was there before.
+  // Starts every series at zero, because Prometheus sees increases only of existing series.
   for (const [reason, none] of Object.entries(REFUSALS)) refusals.inc({ reason }, none);
   const swept = counter(
     "files_swept_total",

@@ -1,6 +1,4 @@
-/**
- * What the server is at the moment, for Prometheus: gauges, read when they are asked for. metrics.ts has what is counted as it happens.
- */
+/** Gauges for Prometheus, read at each scrape. metrics.ts counts events as they happen. */
 import { Gauge, type Registry } from "prom-client";
 import { waitAtMost } from "#api/bounds/deadline.ts";
 import type { EnvironmentDescription } from "#api/environment/model.ts";
@@ -11,31 +9,30 @@ import type { DiskSpace } from "./disks.ts";
 const MAX_PING_MS = 1000;
 const MS_PER_SECOND = 1000;
 
-/** What is read at the moment of a scrape. */
+/** Sources read at each scrape. Absent ones are not reported. */
 export interface MetricsSources {
   /** Rejects or resolves to null while no environment is active. */
   environment(): Promise<EnvironmentDescription | null>;
   processes(): ProcessesHealth;
-  /** Of all servers on the database together; null where that is not known. Absent: this one is alone. */
+  /** Slots of all replicas together; null if unknown. Absent on a single server. */
   countSlots?(): number | null;
-  /** What waits for people, of all servers on the database together. Absent: it is not told. */
+  /** Pending approvals of all replicas together. */
   waiting?(): Promise<{ approvals: number; oldestMs: number; paused: number }>;
-  /** What is stored of files, of all servers on the database together. Absent: it is not told. */
+  /** Stored files of all replicas together. */
   stored?(): Promise<{ contents: number; bytes: number }>;
-  /** What is installed of packages, of all servers on the database together. Absent: it is not told. */
+  /** Installed packages of all replicas together. */
   packages?(): Promise<{ packages: number; bytes: number }>;
-  /** Whether the object store answers; null where there is none. Absent: it is not told. */
+  /** Whether the object store answers; null without one. */
   objectStore?(): Promise<boolean | null>;
-  /** Absent: it is not told. */
   disks?(): Promise<readonly DiskSpace[]>;
   database: {
     watch: { readonly reachable: boolean };
-    /** A statement that does nothing. Absent: its time is not told. */
+    /** Runs a statement that does nothing. */
     ping?(): Promise<unknown>;
   };
 }
 
-/** Answers what brings them up to date; to be called before each look at the registry. */
+/** Returns the function that updates them; call it before each read of the registry. */
 export function createGauges(registry: Registry, sources: MetricsSources): () => Promise<void> {
   const registers = [registry];
   const gauge = <T extends string>(name: string, help: string, labelNames: readonly T[] = []) =>
@@ -124,7 +121,7 @@ export function createGauges(registry: Registry, sources: MetricsSources): () =>
     }
   }
 
-  /** All servers share the queue: the part of each is its part of all slots. */
+  /** Replicas share the queue: each reports its part in proportion to its slots. */
   function showLoad(environment: EnvironmentDescription | null, queuedProcesses: number): void {
     load.remove();
     const { slots: own = null, busy: running = 0 } = environment?.capacity ?? {};
@@ -141,7 +138,7 @@ export function createGauges(registry: Registry, sources: MetricsSources): () =>
       database.watch.reachable && sources.waiting ? answerSoon(sources.waiting) : null,
       database.watch.reachable && sources.stored ? answerSoon(sources.stored) : null,
       database.watch.reachable && sources.packages ? answerSoon(sources.packages) : null,
-      // One that is silent does not answer.
+      // Silence counts as no answer.
       sources.objectStore ? answerSoon(sources.objectStore, false) : null,
       sources.disks ? answerSoon(sources.disks) : null,
     ]);
@@ -181,14 +178,14 @@ export function createGauges(registry: Registry, sources: MetricsSources): () =>
   };
 }
 
-/** Null: it failed, or took too long. */
+/** Returns null if it failed or took too long. */
 async function measurePing(ping: () => Promise<unknown>): Promise<number | null> {
   const before = performance.now();
   const answered = await answerSoon(() => ping().then(() => true));
   return answered ? (performance.now() - before) / MS_PER_SECOND : null;
 }
 
-/** `otherwise`, where it failed or took too long. */
+/** Returns `otherwise` if it failed or took too long. */
 function answerSoon<T, O = null>(ask: () => Promise<T>, otherwise: O = null as O): Promise<T | O> {
   return waitAtMost(ask(), MAX_PING_MS, "a figure of the database").catch(() => otherwise);
 }

@@ -1,6 +1,7 @@
 /**
- * What the server counts about itself, for Prometheus: requests, runs and calls as they end, the rest read when it is asked.
- * Every label is bounded: nothing a client or a script can choose becomes one. Knows no feature; server.ts connects it.
+ * Metrics for Prometheus: counts requests, runs and calls as they end, and reads the rest at each scrape. Every label
+ * is bounded: clients
+ * and scripts cannot choose one. Knows no feature; server.ts connects it.
  */
 import { Counter, Histogram, Registry } from "prom-client";
 import { z } from "zod";
@@ -15,11 +16,11 @@ import { createGauges, type MetricsSources } from "./gauges.ts";
 export interface Metrics extends Required<Pick<RunObserver, "runEnded">>, FileCounters {
   callEnded(call: CallRecord): void;
   packageInstalled(outcome: "done" | "failed" | "running", durationMs: number): void;
-  /** Counts the requests of all routes and answers `GET /metrics`. */
+  /** Counts requests of all routes and serves `GET /metrics`. */
   register(app: App, sources: MetricsSources): void;
 }
 
-/** Reasons that mean that the run was ended from outside. */
+/** Reasons for a run ended from outside. */
 const KILLS = new Set([
   "timeout",
   "cpu_limit",
@@ -31,13 +32,13 @@ const KILLS = new Set([
   "interrupted",
 ]);
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
-/** People: from seconds to weeks. */
+/** Approvers take seconds to weeks. */
 const LONG_SECONDS = [1, 5, 15, 60, 300, 900, 3600, 14_400, 43_200, 86_400, 604_800];
 const MEBIBYTE = 1024 * 1024;
 const BYTES = [16, 32, 64, 128, 192, 256, 384, 512, 1024, 2048, 4096].map((size) => size * MEBIBYTE);
 const MS_PER_SECOND = 1000;
 
-/** Makes them for one server. Nothing is measured until it is told or asked. */
+/** Creates the metrics of one server. */
 export function createMetrics(): Metrics {
   const registry = new Registry();
   const registers = [registry];
@@ -59,7 +60,7 @@ export function createMetrics(): Metrics {
   const kills = counter("run_kills_total", "Runs that were ended from outside, or by breaking out.", [
     "reason",
   ]);
-  // From the start: Prometheus sees an increase only of a series that was there before.
+  // Starts every series at zero, because Prometheus sees increases only of existing series.
   for (const reason of KILLS) kills.inc({ reason }, 0);
   const queueSeconds = histogram("run_queue_seconds", "Waiting for a slot before a run.", ["environment"]);
   const startSeconds = histogram(
@@ -87,7 +88,7 @@ export function createMetrics(): Metrics {
     ["outcome"],
   );
   const boundEnvironment = createLabelBound(50);
-  // Each takes a series per bucket and status.
+  // Each value adds a series per bucket and status.
   const boundTool = createLabelBound(300);
   const boundRoute = createLabelBound(500);
 
@@ -106,10 +107,10 @@ export function createMetrics(): Metrics {
     },
 
     callEnded({ serviceId, toolId, decision, outcome, httpStatus, durationMs, waitedMs }) {
-      // Refused before the policies were asked: the tool may not exist, and its name is then the script's own.
+      // Refused before the policies decided: the tool may not exist, and the script chose its name.
       const path = decision === null ? "unknown" : boundTool(`${serviceId}.${toolId}`);
       const [service = path, tool = path] = path.split(".", 2);
-      // Its class: each takes a series per bucket and tool.
+      // Class of the status: each value adds a series per bucket and tool.
       const http_status = httpStatus === null ? "" : `${Math.floor(httpStatus / 100)}xx`;
       callSeconds.observe({ service, tool, status: outcome, http_status }, durationMs / MS_PER_SECOND);
       if (waitedMs > 0) waitSeconds.observe({ status: outcome }, waitedMs / MS_PER_SECOND);
@@ -131,7 +132,7 @@ export function createMetrics(): Metrics {
         "/metrics",
         {
           onRequest: requireScope("logs:read"),
-          // What a server without its database counts is worth knowing.
+          // Metrics stay available without the database.
           config: { withoutDatabase: true },
           schema: {
             tags: ["health"],
@@ -159,7 +160,7 @@ export function createMetrics(): Metrics {
 
 const OTHER = "other";
 
-/** Passes the first `maxValues` distinct values on; all that come after them are `other`. */
+/** Passes the first `maxValues` distinct values; later ones become `other`. */
 export function createLabelBound(maxValues: number): (value: string) => string {
   const seen = new Set<string>();
   return (value) => {

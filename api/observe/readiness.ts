@@ -1,4 +1,4 @@
-/** What has to hold for this server to be sent requests: the checks behind `GET /health/ready`. */
+/** Checks behind `GET /health/ready`: the conditions for sending requests to this server. */
 import type { Environments } from "#api/components/modules/environments.ts";
 import { listAppliedMigrations, listMigrations } from "#api/db/migrate.ts";
 import type { Pool } from "#api/db/pool.ts";
@@ -8,21 +8,21 @@ import type { ReadinessCheck } from "./health.ts";
 export interface ReadinessSources {
   database: { pool: Pool; watch: { readonly reachable: boolean } };
   environments: Pick<Environments, "active" | "refusal">;
-  /** Since the last sign of life of this server, by its own clock. */
+  /** Milliseconds since this server's last heartbeat, by its own clock. */
   replicas: { readonly silentMs: number };
-  /** Since a statement was answered over the connections that requests and runs use. */
+  /** Milliseconds since a statement succeeded on the connections that requests and runs use. */
   selfCheck: { readonly silentMs: number };
   processes: { health(): { unstored: number; claimWaitMs: number } };
   lifecycle: { readonly leaving: boolean };
 }
 
-/** A run that is begun later might be taken for that of a lost server. Several signs of life may be missed before. */
+/** A run started later could be taken for that of a lost server. Several heartbeats may be missed before. */
 const MAX_SILENT_MS = 15_000;
-/** Requests that wait longer are better sent to another server. */
+/** Requests that wait longer should go to another server. */
 const MAX_UNANSWERED_MS = 5000;
-/** A claim takes milliseconds; one that is lost with its connection is repeated before. */
+/** A claim takes milliseconds; one lost with its connection is repeated earlier. */
 const MAX_CLAIM_WAIT_MS = 10_000;
-/** By SQLSTATE: read_only_sql_transaction, and those that say that the database has no room. */
+/** By SQLSTATE: read_only_sql_transaction, and those for a database without room. */
 const NOT_WRITABLE: Readonly<Record<string, string>> = {
   "25006": "the database is read-only",
   "53100": "the disk of the database is full",
@@ -30,15 +30,15 @@ const NOT_WRITABLE: Readonly<Record<string, string>> = {
   "53300": "the database has no connection left",
   "53400": "the database has reached one of its limits, such as temp_file_limit",
 };
-/** A question that hangs for longer is asked anew. */
+/** Asks again if a question hangs for longer. */
 const MAX_SHARED_MS = 1000;
 
-/** Each answers null, or what is wrong in a sentence. */
+/** Each check returns null, or a sentence about what is wrong. */
 export async function listReadinessChecks(sources: ReadinessSources): Promise<ReadinessCheck[]> {
   const { database, environments, replicas, selfCheck, processes, lifecycle } = sources;
   const known = await listMigrations();
   const listApplied = shareWhilePending(() => listAppliedMigrations(database.pool));
-  // Never twice at once: behind a lock it holds one of the few connections until it is given up.
+  // Never two at once: behind a lock, a probe occupies one of the few connections until its time is over.
   const probe = shareWhilePending(() => probeWriting(database.pool), Number.POSITIVE_INFINITY);
   return [
     {
@@ -124,7 +124,7 @@ function inSeconds(ms: number): string {
   return `${Math.round(ms / 1000)} s`;
 }
 
-/** However many ask: one question at a time, so that those to a database that hangs do not pile up. */
+/** Shares one question among all callers, so that questions to a hanging database do not pile up. */
 function shareWhilePending<Answer>(
   ask: () => Promise<Answer>,
   maxSharedMs = MAX_SHARED_MS,

@@ -1,32 +1,33 @@
 /**
- * Notices between the servers on one database: ids only, in batches, nothing while a server is alone. A notice may be
- * lost with a connection; what depends on it also looks for itself now and then.
+ * Notices between replicas: ids only, in batches, none while a server is alone. A lost connection may lose notices,
+ * so their receivers
+ * also check for themselves from time to time.
  */
 import { z } from "zod";
 import { closeInTime, type Listening, listenFor, notify } from "../db/notices.ts";
 import type { Pool } from "../db/pool.ts";
 
 const CHANNEL = "cyrnel_processes";
-/** Postgres takes less than 8000 bytes. An id has at most 16 digits and a comma. */
+/** Postgres accepts less than 8,000 bytes. An id has at most 16 digits and a comma. */
 const MAX_IDS_PER_NOTICE = 400;
-/** Beyond them the receivers look for themselves. */
+/** Beyond this, receivers check for themselves. */
 const MAX_WAITING_IDS = 10_000;
-/** Who tells, what, of which processes. */
+/** Sender, kind, process ids. */
 const noticeSchema = z.tuple([z.string(), z.string(), z.array(z.int())]);
 
 export interface Announcements extends AsyncDisposable {
   tell(kind: string, ids: readonly number[]): void;
-  /** Notices of others. A listener must not throw. */
+  /** Calls the listener with notices of others. It must not throw. */
   listen(listener: (kind: string, ids: number[], from: string) => void): () => void;
-  /** Resolves when notices are heard. Rejects when the database does. */
+  /** Resolves when listening has started. Rejects if the database fails. */
   start(): Promise<void>;
 }
 
 export interface AnnouncementsOptions {
   pool: Pool;
-  /** Of this server: its own notices are passed over. */
+  /** This server's id: its own notices are ignored. */
   id: string;
-  /** Called when notices may have been missed: the connection that listens for them is a new one. */
+  /** Notices may have been missed, because the listening connection is new. */
   onGap(): void;
   log: { warn(fields: object, message: string): void };
 }
@@ -37,11 +38,11 @@ export function createAnnouncements({ pool, id, onGap, log }: AnnouncementsOptio
   let waitingIds = 0;
   let sending: Promise<void> | null = null;
   let listening: Listening | null = null;
-  /** Said once per outage. */
+  /** Logged once per outage. */
   let isFailing = false;
 
   async function sendAll(): Promise<void> {
-    // What comes in the same turn of the event loop goes together.
+    // Batches what arrives in the same turn of the event loop.
     await new Promise((resolve) => setImmediate(resolve));
     while (waiting.size > 0) {
       const batch = [...waiting];

@@ -1,6 +1,7 @@
 /**
- * Follows changes of modules and services that other servers make: told by notices of the database, and everything is
- * looked at again after a gap in them. What this server has changed itself is found to be as it is.
+ * Follows changes of modules and services by other replicas: notices report them, and everything is checked again
+ * after a gap. This
+ * server's own changes are found to be already applied.
  */
 import { z } from "zod";
 import { closeInTime, type Listening, listenFor } from "../db/notices.ts";
@@ -8,17 +9,17 @@ import type { Pool } from "../db/pool.ts";
 
 const CHANNEL = "cyrnel_components";
 const noticeSchema = z.tuple([z.string(), z.string()]);
-/** Beyond them everything is looked at. */
+/** Beyond this, everything is checked. */
 const MAX_WAITING = 1000;
 
 export interface ComponentWatch extends AsyncDisposable {
-  /** Rejects when the database does. */
+  /** Rejects if the database fails. */
   start(): Promise<void>;
 }
 
 export interface ComponentWatchOptions {
   pool: Pool;
-  /** A server that is alone has made every change itself. */
+  /** A server that is alone made every change itself. */
   isAlone(): boolean;
   followModules(): Promise<void>;
   followService(id: string): Promise<void>;
@@ -53,7 +54,7 @@ export function createComponentWatch(options: ComponentWatchOptions): ComponentW
   }
 
   async function workOff(): Promise<void> {
-    // Changes come in transactions of several statements: their notices come together.
+    // Transactions with several statements send their notices together.
     await new Promise((resolve) => setImmediate(resolve));
     while (!isClosed && (modulesAreDue || everythingIsDue || services.size > 0)) {
       try {
@@ -75,7 +76,7 @@ export function createComponentWatch(options: ComponentWatchOptions): ComponentW
           { err: error },
           "a change of a module or service, made on another server, could not be followed",
         );
-        // The database is away: after the gap everything is looked at.
+        // The database is down: everything is checked after the gap.
         return;
       }
     }

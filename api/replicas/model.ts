@@ -1,11 +1,9 @@
-/** What the servers on one database know of each other. No behaviour. */
-
-/** Which process on which machine a server is; enough to see from there that it is gone. */
+/** Identifies a server's process on its machine, so that a process there can tell that it has ended. */
 export interface Place {
-  /** The machine's current boot, and the namespace that its process ids belong to. */
+  /** The machine's current boot, and the namespace of its process ids. */
   machine: string;
   pid: number;
-  /** When the process began, as the machine counts: the number may be given to another process later. */
+  /** Start of the process in machine ticks, because its pid may be reused. */
   started: string;
 }
 
@@ -13,7 +11,7 @@ export interface ModuleActivation {
   state: "inactive" | "active" | "draining";
 }
 
-/** What a server says about itself, anew with each beat. */
+/** Facts that a server publishes with each heartbeat. */
 export interface ReplicaFacts {
   id: string;
   name: string;
@@ -26,13 +24,13 @@ export interface ReplicaFacts {
   secretsKeys: readonly string[];
   slots: number | null;
   modules: Record<string, ModuleActivation>;
-  /** It was told to stop. */
+  /** Whether it was told to stop. */
   draining: boolean;
 }
 
 export interface ReplicaRow extends ReplicaFacts {
-  /** Whether it was there before the one that asks. */
+  /** Whether it was there before the asking server. */
   isEarlier: boolean;
-  /** Milliseconds, by the clock of the database. */
+  /** Milliseconds, by the database's clock. */
   silentMs: number;
 }

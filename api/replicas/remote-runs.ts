@@ -1,21 +1,21 @@
-/** Asks the server that holds a run about it, over HTTP, with the token that it has put into the database. */
+/** Asks the replica that holds a run about it, over HTTP, with the token that it stored in the database. */
 import type { RemoteRuns } from "#api/processes/model/peers.ts";
 import { readCalls, readView } from "./wire.ts";
 
-/** Beyond what the other server was told to wait. */
+/** Added to the wait that the other server was asked for. */
 const ANSWER_MS = 2000;
 /** The other server sends something every 15 s. */
 const MAX_STREAM_SILENCE_MS = 20_000;
 /** One event: 64 KiB of text, or all output and results of a call. */
 const MAX_EVENT_CHARACTERS = 32 * 1024 * 1024;
 
-/** Where a server is reached, and what is to be shown there. */
+/** Address of a server, and the token it expects. */
 export interface RemoteAddress {
   address: string;
   token: Buffer;
 }
 
-/** `find`: null for one that is lost, or cannot be reached. */
+/** `find` returns null for a server that is lost or cannot be reached. */
 export function createRemoteRuns(find: (owner: string) => Promise<RemoteAddress | null>): RemoteRuns {
   async function ask(owner: string, path: string, signal: AbortSignal): Promise<Response> {
     const remote = await find(owner);

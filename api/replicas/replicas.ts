@@ -1,6 +1,7 @@
 /**
- * This server as one of several on a database: its row, what it tells the others and hears of them, and how it asks the
- * one that holds a run. What processes know of it is `Peers`.
+ * This server as one of several replicas: its row, its notices, and its questions to the replica that holds a run.
+ * The processes feature
+ * sees it as `Peers`.
  */
 import { randomBytes, randomUUID } from "node:crypto";
 import { isIPv6 } from "node:net";
@@ -17,20 +18,20 @@ import { listOthers } from "./store.ts";
 
 const MAX_NAME_CHARACTERS = 100;
 const NEWS: readonly string[] = ["queued", "claimed", "left", "kill"] satisfies ProcessNews[];
-/** Said by a server that is new, or has another address. */
+/** Sent by a server that is new or has a new address. */
 const HERE = "here";
 
 export interface ReplicasOptions {
   pool: Pool;
-  /** For signs of life. */
+  /** For heartbeats. */
   priorityPool: Pool;
   version: string;
-  /** Ids of the keys for secrets; null: there is none. */
+  /** Ids of the keys for secrets; null without any. */
   secretsKeys: { current: string; all: readonly string[] } | null;
   countSlots(): number | null;
   listModules(): Record<string, ModuleActivation>;
   isDraining(): boolean;
-  /** What is done about changes that other servers make. */
+  /** Reactions to changes by other servers. */
   follow: Pick<ComponentWatchOptions, "followModules" | "followService" | "listServices">;
   log: {
     debug(fields: object, message: string): void;
@@ -41,21 +42,21 @@ export interface ReplicasOptions {
 
 export interface Replicas extends AsyncDisposable {
   readonly peers: Peers;
-  /** What other servers have to show to this one. */
+  /** Token that other servers must present. */
   readonly token: Buffer;
-  /** All of them, for people. */
+  /** List of all replicas, for display. */
   readonly roster: Roster;
-  /** How long ago this server could last say that it is there. */
+  /** Milliseconds since this server's last successful heartbeat. */
   readonly silentMs: number;
-  /** Runs at once over all servers; null where that is not known. */
+  /** Slots of all replicas; null if unknown. */
   countSlots(): number | null;
-  /** Of the others: how a module is there. */
+  /** State of a module on the other replicas. */
   listActivations(moduleId: string): { replica: string; state: ModuleActivation["state"] }[];
-  /** Takes part. Throws DatabaseRefused when it may not; rejects when the database does. */
+  /** Joins. Throws DatabaseRefused if it may not; rejects if the database fails. */
   start(): Promise<void>;
-  /** Where this server is reached, once it listens. */
+  /** Sets this server's address once it listens. */
   setAddress(address: string): void;
-  /** Says at once that this server drains. */
+  /** Announces at once that this server drains. */
   tellDraining(): void;
 }
 
@@ -100,7 +101,7 @@ export function createReplicas(options: ReplicasOptions): Replicas {
     ...options.follow,
     async followModules() {
       await options.follow.followModules();
-      // How modules are here is in this server's row.
+      // This server's row contains the state of its modules.
       await membership.beatNow();
       announcements.tell(HERE, []);
     },
@@ -204,13 +205,10 @@ export function createReplicas(options: ReplicasOptions): Replicas {
   };
 }
 
-/** Where other servers reach this one, without a setting. */
+/** Addresses that other servers cannot use. */
 const WILDCARDS = new Set(["0.0.0.0", "::"]);
 
-/**
- * A server that listens on all addresses names the first of its machine's own (a pod has one), and loopback where there is
- * no other.
- */
+/** A server that listens on all addresses publishes its machine's first own address (a pod has one), or loopback. */
 export function findAddress(host: string, port: number): string {
   const name = WILDCARDS.has(host) ? (findOwn() ?? "127.0.0.1") : host;
   return `http://${isIPv6(name) ? `[${name}]` : name}:${port}`;

@@ -1,6 +1,7 @@
 /**
- * What other servers on the same database ask this one about the runs that it holds. Not part of the API: every route needs
- * the token that this server has put into the database.
+ * Routes for other replicas that ask about runs held here. Not part of the API: every route needs the token that this
+ * server stored in
+ * the database.
  */
 import { timingSafeEqual } from "node:crypto";
 import { Readable } from "node:stream";
@@ -13,7 +14,7 @@ import { clientGone } from "../http/answers.ts";
 import type { App } from "../http/app-type.ts";
 import { writeView } from "./wire.ts";
 
-/** What this server holds; null where it does not hold the process. */
+/** Runs held by this server; null for other processes. */
 export interface HeldRuns {
   view(
     id: number,
@@ -44,7 +45,7 @@ const waitQuery = z.strictObject({
     .transform(Number),
 });
 const followQuery = z.strictObject({ after: z.string().max(200).optional() });
-/** Hidden: no client is to know of them. Answered while the database is away: what they tell is in memory. */
+/** Hidden from clients. Works without the database, because the answers are in memory. */
 const config = { public: true, withoutDatabase: true };
 
 export function registerReplicaRoutes(app: App, { token, held }: ReplicaRoutesDeps): void {

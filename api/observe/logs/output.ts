@@ -1,6 +1,7 @@
 /**
- * Where the lines of the log go out. Never in the way of the server: they wait here while they are not read (a collector
- * that hangs, a disk that is full), the latest are left out when too many wait, and it says so once there is room again.
+ * Writes the log without blocking the server: lines wait here while nobody reads them (a hanging collector, a full
+ * disk), the newest are
+ * dropped when too many wait, and a line reports that once there is room.
  */
 import { once } from "node:events";
 import sonicBoom from "sonic-boom";
@@ -13,14 +14,14 @@ export interface LogOutput extends AsyncDisposable {
   write(line: string): void;
 }
 
-/** Disposed, it writes out what waits, as far as that is taken within a second, and closes `fd` unless it is a standard one. */
+/** Disposing writes waiting lines for at most a second and closes `fd` unless it is a standard one. */
 export function openLogOutput(fd: number): LogOutput {
-  // Asynchronous, which is also what keeps its lines from being flushed at the exit: that has no bound.
+  // Asynchronous, so lines are not flushed at exit either: that flush has no time limit.
   const stream = new sonicBoom.SonicBoom({ fd, sync: false, maxLength: MAX_WAITING_BYTES });
   let isOpen = true;
   let leftOut = 0;
   stream.on("error", (error: NodeJS.ErrnoException) => {
-    // What could not be written is tried again with the next line, except where the reader is gone for good.
+    // Retries with the next line, unless the reader is gone for good.
     if (error.code === "EPIPE") isOpen = false;
   });
   stream.on("drop", () => {

@@ -1,7 +1,7 @@
 /**
- * A line of the log as a record: the members that people look for by name, and the rest as it is. Also what is written for
- * each run and each tool call that is over, so that they are found by process, service and tool: ids, codes and times only,
- * nothing a script or a tool has said.
+ * Reads log lines as records: members that people search by name, and the rest unchanged. Also logs each finished run
+ * and tool call, so
+ * that they can be found by process, service and tool: ids, codes and times only, nothing a script or a tool said.
  */
 import type { FastifyBaseLogger } from "fastify";
 import type { RunObserver } from "#api/processes/model/records.ts";
@@ -11,24 +11,24 @@ export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal"] a
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
 export interface LogRecord {
-  /** Milliseconds since 1970; what `time` says. */
+  /** `time` in milliseconds since 1970. */
   timeMs: number;
   level: LogLevel;
-  /** `server` where the line names none. */
+  /** `server` if the line has none. */
   type: string;
   message: string;
   requestId: string | null;
   processId: number | null;
   serviceId: string | null;
   toolId: string | null;
-  /** Everything else in the line. */
+  /** All other members. */
   fields: Record<string, unknown>;
 }
 
 const NO_TYPE = "server";
 const MAX_SHORT_MESSAGE_CHARACTERS = 2000;
 
-/** Takes any text: what is no record of the log becomes the message of one. */
+/** Takes any text: a line that is not a record becomes the message of one. */
 export function readLine(line: string): LogRecord {
   const { level, time, type, msg, requestId, processId, serviceId, toolId, ...fields } = parseObject(line);
   const timeMs = typeof time === "string" ? Date.parse(time) : Number.NaN;
@@ -38,7 +38,7 @@ export function readLine(line: string): LogRecord {
     type: readText(type) ?? NO_TYPE,
     message: readText(msg) ?? "",
     requestId: readText(requestId),
-    // Environments know a process by the id of its execution, which is the same number.
+    // Environments use the execution's id, which is the same number.
     processId: readId(processId) ?? readId(fields.eid),
     serviceId: readText(serviceId),
     toolId: readText(toolId),
@@ -46,7 +46,7 @@ export function readLine(line: string): LogRecord {
   };
 }
 
-/** The same line without what made it long. */
+/** Returns the line without its large members. */
 export function shortenLine(line: string): string {
   const { level, time, type, msg, requestId, processId, eid, serviceId, toolId } = parseObject(line);
   return JSON.stringify({
@@ -66,7 +66,7 @@ export interface ActivityLog extends Required<Pick<RunObserver, "runEnded">> {
   callEnded(call: CallRecord): void;
 }
 
-/** Runs at level info; calls that went well at debug, all others at info. Never throws. */
+/** Logs runs at level info; successful calls at debug, others at info. Never throws. */
 export function createActivityLog(log: Pick<FastifyBaseLogger, "info" | "debug">): ActivityLog {
   return {
     runEnded({ id, exitState, reason, usage }, environment) {
@@ -120,7 +120,7 @@ function parseObject(line: string): Record<string, unknown> {
     if (typeof value === "object" && value !== null && !Array.isArray(value))
       return value as Record<string, unknown>;
   } catch {
-    // Not a record: shown as it is.
+    // Not a record: shown unchanged.
   }
   return { time: new Date().toISOString(), msg: line.trim() };
 }

@@ -1,6 +1,7 @@
 /**
- * The last lines of the server's own log, in memory: bounded in number and size, the oldest go first. Lines arrive
- * redacted; they are parsed when they are asked for. Numbers count on for as long as the server runs.
+ * Keeps the last lines of the server's log in memory, bounded in number and size; the oldest go first. Lines arrive
+ * redacted and are
+ * parsed on request. Numbers increase for as long as the server runs.
  */
 import { randomBytes } from "node:crypto";
 import { type LogRecord, readLine, shortenLine } from "./record.ts";
@@ -9,7 +10,7 @@ const MAX_RECORDS = 10_000;
 /** UTF-16 units of all lines together. */
 const MAX_CHARACTERS = 4 * 1024 * 1024;
 const MAX_LINE_CHARACTERS = 16 * 1024;
-/** Followers are told of many lines at once: a busy server writes thousands a second. */
+/** Batches notifications: a busy server writes thousands of lines a second. */
 const NOTICE_DELAY_MS = 50;
 
 interface Entry {
@@ -17,24 +18,24 @@ interface Entry {
   record: LogRecord | null;
 }
 
-/** A place in the log of one start of one server. */
+/** Position in the log of one start of one server. */
 export interface LogPosition {
   epoch: string;
   number: number;
 }
 
 export interface LogRing {
-  /** Names this start of this server: numbers of another mean something else. */
+  /** Identifies this start of this server: numbers of another mean something else. */
   readonly epoch: string;
-  /** Number of the oldest line kept; `next` when there is none. */
+  /** Number of the oldest line kept; equals `next` if there is none. */
   readonly oldest: number;
-  /** Number that the next line will get. */
+  /** Number of the next line. */
   readonly next: number;
-  /** One line as it was written, a JSON object as a rule. Never throws. */
+  /** Adds one line, usually a JSON object. Never throws. */
   add(line: string): void;
-  /** `number` from `oldest` to below `next`. */
+  /** `number` ranges from `oldest` to below `next`. */
   at(number: number): LogRecord;
-  /** Calls back soon after lines were added, until the answer is disposed. */
+  /** Calls back soon after lines were added, until disposed. */
   watch(changed: () => void): Disposable;
 }
 
@@ -101,7 +102,7 @@ export function formatPosition({ epoch, number }: LogPosition): string {
   return `${epoch}.${number}`;
 }
 
-/** Null for anything that `formatPosition` does not write. */
+/** Returns null for anything that `formatPosition` does not write. */
 export function parsePosition(text: string): LogPosition | null {
   const [, epoch, number] = /^([0-9a-f]{12})\.(\d{1,15})$/.exec(text) ?? [];
   return epoch === undefined ? null : { epoch, number: Number(number) };

@@ -1,4 +1,4 @@
-/** The server's log over HTTP. Reading needs `logs:read`; it is answered without a database too. */
+/** Routes of the server's log: need `logs:read`, work without a database. */
 import { z } from "zod";
 import { clientGone } from "#api/http/answers.ts";
 import type { App } from "#api/http/app-type.ts";

@@ -1,6 +1,7 @@
 /**
- * The server's own log for people: pages of what is kept, and what follows live. Each follower reads the ring at its own
- * pace; one that falls behind what is kept is told so. What is shown is redacted once more, with what is known by then.
+ * Pages of the server's log, and live streams of it. Each follower reads the ring at its own pace and is told when it
+ * falls behind. Shown
+ * lines are redacted once more, with the secrets known by then.
  */
 import type { PageRequest } from "#api/bounds/page.ts";
 import { AppError } from "#api/errors.ts";
@@ -12,25 +13,26 @@ const PING_INTERVAL_MS = 15_000;
 const MAX_FOLLOWERS = 100;
 const RETRY_SECONDS = 30;
 const MAX_CHUNK_CHARACTERS = 64 * 1024;
-/** Looked at in one go: others are served between two of them. */
+/** Records examined in one turn; others are served in between. */
 const MAX_RECORDS_AT_ONCE = 250;
 
 export interface Logs extends Disposable {
-  /** Newest first. `before`: only older ones; `next`: where the page after this one begins, or null. */
+  /** Newest first. `before` selects older ones; `next` is the start of the next page, or null. */
   list(
     filter: LogFilter,
     page: PageRequest<LogPosition>,
   ): Promise<{ logs: LogAnswer[]; next: LogPosition | null }>;
   /**
-   * Server-sent events as text, from now on or after `lastEventId`: `log` for each record, `reset` when some were missed.
-   * `signal` has to abort once, when the client has gone. Throws AppError `too_many_streams`.
+   * Server-sent events as text, from now on or after `lastEventId`: `log` for each record, `reset` if some were
+   * missed. `signal` must
+   * abort when the client has left. Throws AppError `too_many_streams`.
    */
   follow(filter: LogFilter, lastEventId: string | null, signal: AbortSignal): AsyncGenerator<string, void>;
 }
 
 export interface LogsDeps {
   ring: LogRing;
-  /** Knows the secrets, some of them only since a line was written. */
+  /** Knows all secrets, including those added after a line was written. */
   redactor: { value<T>(json: T): T };
 }
 
@@ -38,7 +40,7 @@ export function createLogs({ ring, redactor }: LogsDeps): Logs {
   const closed = new AbortController();
   let followers = 0;
 
-  /** The record for a client, or null if the filter leaves it out. */
+  /** Returns the record for a client, or null if the filter excludes it. */
   function show(number: number, filter: LogFilter): LogAnswer | null {
     const record = ring.at(number);
     if (!fits(record, filter)) return null;
@@ -50,7 +52,7 @@ export function createLogs({ ring, redactor }: LogsDeps): Logs {
     });
     // The redactor gave up on it.
     if (typeof shown !== "object") return null;
-    // In what is shown, so that a search tells nothing about what is not.
+    // Searches the shown text only, so that a search reveals nothing hidden.
     return filter.query === undefined || holds(shown, filter.query) ? shown : null;
   }
 
@@ -124,7 +126,7 @@ export function createLogs({ ring, redactor }: LogsDeps): Logs {
       for (let number = newest; number >= ring.oldest; number -= 1) {
         looked += 1;
         if (looked % MAX_RECORDS_AT_ONCE === 0) await new Promise(setImmediate);
-        // The log went on meanwhile.
+        // The ring moved on meanwhile.
         if (number < ring.oldest) break;
         const record = show(number, filter);
         if (record === null) continue;

@@ -1,4 +1,4 @@
-/** The way of spans to the collector: bounded in number and time, and what goes wrong is said now and then. */
+/** Sends spans to the collector, bounded in number and time, and logs failures from time to time. */
 import { ExportResultCode } from "@opentelemetry/core";
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-proto";
 import { defaultResource, resourceFromAttributes } from "@opentelemetry/resources";
@@ -14,14 +14,14 @@ import type { FastifyBaseLogger } from "fastify";
 export interface TracingSettings {
   /** Base address of an OTLP/HTTP collector. */
   endpoint: string;
-  /** Sent to it; they may hold a key. */
+  /** Sent to the collector; may contain a key. */
   headers: Readonly<Record<string, string>>;
   serviceName: string;
-  /** Of the traces that begin here, from 0 to 1. */
+  /** Share of traces started here, from 0 to 1. */
   ratio: number;
 }
 
-/** Spans that wait; what comes while so many do is dropped. */
+/** Waiting spans; further ones are dropped. */
 const MAX_WAITING_SPANS = 4096;
 const MAX_BATCH_SPANS = 512;
 const SEND_DELAY_MS = 1000;
@@ -30,7 +30,7 @@ const MAX_SENDING = 2;
 const WARN_INTERVAL_MS = 60_000;
 const MAX_ATTRIBUTE_CHARACTERS = 500;
 
-/** `shutdown` sends what waits. */
+/** `shutdown` sends waiting spans. */
 export function createProvider(
   settings: TracingSettings,
   log: Pick<FastifyBaseLogger, "warn">,
@@ -57,7 +57,7 @@ export function createProvider(
   });
 }
 
-/** The library itself is silent about spans that were not taken. */
+/** The library does not report refused spans. */
 function reporting(exporter: SpanExporter, log: Pick<FastifyBaseLogger, "warn">): SpanExporter {
   let lost = 0;
   let warnedMs = Number.NEGATIVE_INFINITY;

@@ -1,6 +1,7 @@
 /**
- * The spans themselves: which there are, what they say, and which belongs to which. Ids, codes and times only: nothing a
- * script, a tool or a client has said but the client's own trace id.
+ * Creates spans and links them. They contain ids, codes and times only: nothing from a script, a tool or a client
+ * except the client's own
+ * trace id.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import {
@@ -23,26 +24,26 @@ import type { TracingSettings } from "./exporter.ts";
 import { createProvider } from "./exporter.ts";
 
 export interface Tracing extends Required<Omit<RunObserver, "filesLeft">>, AsyncDisposable {
-  /** A span for each request but those of probes and scrapers. Before the routes. */
+  /** Creates a span for each request except probes and scrapes. Call before registering routes. */
   register(app: App): void;
-  /** The request that is being served, as W3C `traceparent`; null outside of one. */
+  /** The current request as W3C `traceparent`; null outside of one. */
   traceParent(): string | null;
   callEnded(call: CallRecord): void;
 }
 
 const CLOSE_MS = 5000;
 const SERVER_ERROR_STATUS = 500;
-/** Asked again and again by machines. */
+/** Polled by machines. */
 const QUIET_ROUTES = ["/health", "/metrics"];
 
 export function createTelemetry(settings: TracingSettings, log: Pick<FastifyBaseLogger, "warn">): Tracing {
   const provider = createProvider(settings, log);
   const tracer = provider.getTracer("cyrnel");
   const propagator = new W3CTraceContextPropagator();
-  /** What is being served. */
+  /** Context of the current request. */
   const serving = new AsyncLocalStorage<Context>();
   const requests = new WeakMap<FastifyRequest, Context>();
-  /** Spans of the runs of this server that are not over. */
+  /** Spans of this server's unfinished runs. */
   const runs = new Map<number, Span>();
 
   function readParent(traceparent: unknown): Context {
@@ -79,7 +80,7 @@ export function createTelemetry(settings: TracingSettings, log: Pick<FastifyBase
         );
         const context = trace.setSpan(parent, span);
         requests.set(request, context);
-        // Also where the client has gone before the answer.
+        // Also if the client leaves before the answer.
         reply.raw.once("close", () => {
           span.setAttribute("http.response.status_code", reply.statusCode);
           if (reply.statusCode >= SERVER_ERROR_STATUS) span.setStatus({ code: SpanStatusCode.ERROR });
@@ -87,7 +88,7 @@ export function createTelemetry(settings: TracingSettings, log: Pick<FastifyBase
         });
         serving.run(context, done);
       });
-      // What has read a body goes on in the context of the connection.
+      // Reading a body continues in the connection's context.
       app.addHook("preHandler", (request, _reply, done) => {
         const context = requests.get(request);
         if (context === undefined) done();

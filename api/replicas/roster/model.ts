@@ -1,4 +1,3 @@
-/** A server on the database as it is shown to people. No behaviour. */
 import { z } from "zod";
 
 export const REPLICA_STATES = ["up", "draining", "lost"] as const;
@@ -34,6 +33,6 @@ export const replicaListSchema = z.object({
   nextCursor: z.string().nullable(),
 });
 
-/** Where a page ends: the start of its last server, in microseconds since 1970, and its id. */
+/** End of a page: the start of its last server, in microseconds since 1970, and its id. */
 export const replicaPositionSchema = z.object({ startedUs: z.int().positive(), id: z.uuid() });
 export type ReplicaPosition = z.infer<typeof replicaPositionSchema>;

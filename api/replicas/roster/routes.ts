@@ -1,4 +1,3 @@
-/** `GET /replicas`: the servers on the same database. Needs `logs:read`, as everything by which servers are watched. */
 import type { App } from "../../http/app-type.ts";
 import { requireScope } from "../../http/auth.ts";
 import { createListing, pageQuerySchema } from "../../http/cursor.ts";

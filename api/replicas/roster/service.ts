@@ -1,4 +1,3 @@
-/** The servers on the database as people look at them: page by page. */
 import { type PageRequest, readPage } from "#api/bounds/page.ts";
 import type { Db } from "#api/db/pool.ts";
 import type { ReplicaPosition, ReplicaRecord } from "./model.ts";
@@ -7,16 +6,16 @@ import { type ListedReplicaRow, listReplicaRows } from "./store.ts";
 export interface Roster {
   list(page: PageRequest<ReplicaPosition>): Promise<{
     replicas: ReplicaRecord[];
-    /** Where the next page starts; null at the end. */
+    /** Start of the next page; null at the end. */
     next: ReplicaPosition | null;
   }>;
 }
 
 export interface RosterOptions {
   db: Db;
-  /** Of the server that answers. */
+  /** Id of the answering server. */
   id: string;
-  /** A server that was not heard of for longer is lost. */
+  /** A server silent for longer is lost. */
   maxSilentMs: number;
 }
 

@@ -1,4 +1,3 @@
-/** The statement behind the list of servers. */
 import type { PageRequest } from "#api/bounds/page.ts";
 import type { Db } from "#api/db/pool.ts";
 import type { ReplicaRow } from "../model.ts";
@@ -6,7 +5,7 @@ import type { ReplicaPosition } from "./model.ts";
 
 export interface ListedReplicaRow
   extends Pick<ReplicaRow, "id" | "name" | "version" | "draining" | "address" | "slots" | "silentMs"> {
-  /** The module that is active there. */
+  /** The active module there. */
   environment: string | null;
   running: number;
   startedAt: Date;
@@ -14,7 +13,7 @@ export interface ListedReplicaRow
   seenAt: Date;
 }
 
-/** The one that was started last first, after a position (null is the start). */
+/** Returns replicas by start, newest first. */
 export async function listReplicaRows(
   db: Db,
   page: PageRequest<ReplicaPosition>,
