@@ -1,7 +1,4 @@
-/**
- * Installations, one at a time on a server: resolved, downloaded and unpacked by a process, made into one text by another,
- * tried in the environment, stored. Each is a row that says how far it is.
- */
+/** Installs packages, one at a time on a server: resolve, download, unpack, bundle, try in the environment, store. */
 import { mkdir, mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { createQueue } from "#api/bounds/queue.ts";
@@ -18,32 +15,31 @@ import type { Trials } from "./trials.ts";
 
 export interface InstallationsOptions {
   db: Db;
-  /** Folders of installations are made in it, and removed. */
+  /** Holds a temporary folder for each installation. */
   directory: string;
   install(request: InstallRequest): Promise<InstalledTree>;
   bundle(nodeModules: string, name: string): Promise<BundledPackage | { problem: string }>;
   trials: Pick<Trials, "run">;
   isInstalled(name: string, version: string): boolean;
-  /** The packages that an installed one was made of; null: this version is not installed. */
+  /** Resolves with the tree of an installed version, or null. */
   findTree(name: string, version: string): Promise<readonly TreeMember[] | null>;
-  /** In force on this server when it resolves. False: this version is installed already, and stays as it is. */
+  /** Takes effect on this server before it resolves. Resolves with false if the version was installed already. */
   store(pkg: NewPackage): Promise<boolean>;
-  /** Told of every installation that is over. */
   onEnd(row: InstallationRow, durationMs: number): void;
   log: Pick<ModuleLogger, "info" | "warn" | "error">;
 }
 
 export interface Installations extends AsyncDisposable {
-  /** Returns at once. Where too many wait already, it has failed. */
+  /** Returns at once. The installation fails if too many wait. */
   begin(row: InstallationRow, lock: unknown): void;
-  /** Removes folders that servers have left which are gone. */
+  /** Removes folders that ended servers have left behind. */
   clean(): Promise<void>;
 }
 
-/** How far an installation is. Its signal aborts where its row was given up. */
+/** The signal aborts when the row was given up. */
 interface Progress {
   readonly signal: AbortSignal;
-  /** The last of it is written down. */
+  /** Stores the last step. */
   end(): Promise<void>;
   note(step: InstallStep, done: number, total: number | null): void;
 }
@@ -60,7 +56,7 @@ export function createInstallations(options: InstallationsOptions): Installation
   const queue = createQueue({
     maxHeld: MAX_WAITING,
     refuse() {
-      const message = `${MAX_WAITING} installations wait already. Try again when one has ended: GET /package-installations.`;
+      const message = `${MAX_WAITING} installations are waiting. Try again when one has ended: GET /package-installations.`;
       return new AppError("limit_reached", message);
     },
   });
@@ -77,7 +73,7 @@ export function createInstallations(options: InstallationsOptions): Installation
       if (thrown instanceof InstallProblem) error = thrown.message;
       else {
         log.error({ err: thrown, package: row.name }, "a package could not be installed");
-        error = "It failed for a reason of the server's own: see its log.";
+        error = "The server failed to install it: see its log.";
       }
     }
     await progress.end();
@@ -85,7 +81,7 @@ export function createInstallations(options: InstallationsOptions): Installation
     if (ended !== null) options.onEnd(ended, performance.now() - startedMs);
   }
 
-  /** Answers the version. */
+  /** Resolves with the version. */
   async function installInto(row: InstallationRow, lock: unknown, progress: Progress): Promise<string> {
     stopped.signal.throwIfAborted();
     const { name, range } = row;
@@ -95,7 +91,7 @@ export function createInstallations(options: InstallationsOptions): Installation
     const folder = await mkdtemp(join(directory, FOLDER_PREFIX));
     try {
       const tree = await options.install({ name, range, lock, folder, signal, onStep: progress.note });
-      if (await isThere(row, tree, lock)) return tree.version;
+      if (await isThere(options.findTree, row, tree, lock)) return tree.version;
       progress.note("bundling", 0, null);
       const bundled = await options.bundle(join(folder, "node_modules"), name);
       if ("problem" in bundled) throw new InstallProblem(bundled.problem);
@@ -110,69 +106,20 @@ export function createInstallations(options: InstallationsOptions): Installation
         installedBy: row.createdBy,
       });
       // Another server was quicker.
-      if (!isStored) await isThere(row, tree, lock);
+      if (!isStored) await isThere(options.findTree, row, tree, lock);
       return tree.version;
     } catch (error) {
       if (signal.aborted)
-        throw new InstallProblem("It was given up, because the server stopped or was silent for too long.");
+        throw new InstallProblem("It was given up because the server stopped or was silent for too long.");
       throw error;
     } finally {
       await rm(folder, { recursive: true, force: true, maxRetries: 2 });
     }
   }
 
-  /** Whether this version is installed. @throws InstallProblem where that is not what a lock file says. */
-  async function isThere({ name }: InstallationRow, tree: InstalledTree, lock: unknown): Promise<boolean> {
-    const installed = await options.findTree(name, tree.version);
-    if (installed === null) return false;
-    const difference = lock === null ? null : findDifference(installed, tree.tree);
-    if (difference === null) return true;
-    const called = `${name}@${tree.version}`;
-    throw new InstallProblem(
-      `${called} is installed already, with another tree than that of the lock file: ${difference} Remove it (cyrnel packages rm ${called}) and ask again.`,
-    );
-  }
-
-  /** Written down not more often than a person can read it. */
-  function noteProgress(id: string): Progress {
-    const lost = new AbortController();
-    let latest: { step: InstallStep; done: number; total: number | null } = {
-      step: "waiting",
-      done: 0,
-      total: null,
-    };
-    let noted = latest;
-    let notedAtMs = performance.now();
-    let writing: Promise<void> | null = null;
-    async function write(): Promise<void> {
-      noted = latest;
-      notedAtMs = performance.now();
-      // A database that is away is no reason to give up.
-      if (!(await noteStep(db, id, latest).catch(() => true))) lost.abort();
-    }
-    const timer = setInterval(() => {
-      const isDue = latest !== noted || performance.now() - notedAtMs > HEARTBEAT_MS;
-      if (!isDue || writing !== null) return;
-      writing = write().finally(() => {
-        writing = null;
-      });
-    }, NOTED_MS);
-    return {
-      signal: lost.signal,
-      note(step: InstallStep, done: number, total: number | null) {
-        latest = { step, done, total };
-      },
-      async end() {
-        clearInterval(timer);
-        await writing;
-        if (latest !== noted && !lost.signal.aborted) await write();
-      },
-    };
-  }
-
   return {
     begin(row, lock) {
-      const progress = noteProgress(row.id);
+      const progress = trackProgress(db, row.id);
       const work = queue
         .run(() => carryOut(row, lock, progress))
         .catch(async (error: unknown) => {
@@ -199,7 +146,61 @@ export function createInstallations(options: InstallationsOptions): Installation
   };
 }
 
-/** The first, as a sentence; null: the same packages with the same content lie at the same places. */
+/** @throws InstallProblem if the installed version differs from the lock file. */
+async function isThere(
+  findTree: InstallationsOptions["findTree"],
+  { name }: InstallationRow,
+  tree: InstalledTree,
+  lock: unknown,
+): Promise<boolean> {
+  const installed = await findTree(name, tree.version);
+  if (installed === null) return false;
+  const difference = lock === null ? null : findDifference(installed, tree.tree);
+  if (difference === null) return true;
+  const called = `${name}@${tree.version}`;
+  throw new InstallProblem(
+    `${called} is installed with a tree that differs from the lock file: ${difference} Remove it (cyrnel packages rm ${called}) and install again.`,
+  );
+}
+
+/** Stores the latest step twice a second at most. */
+function trackProgress(db: Db, id: string): Progress {
+  const lost = new AbortController();
+  let latest: { step: InstallStep; done: number; total: number | null } = {
+    step: "waiting",
+    done: 0,
+    total: null,
+  };
+  let noted = latest;
+  let notedAtMs = performance.now();
+  let writing: Promise<void> | null = null;
+  async function write(): Promise<void> {
+    noted = latest;
+    notedAtMs = performance.now();
+    // A database that is away is no reason to give up.
+    if (!(await noteStep(db, id, latest).catch(() => true))) lost.abort();
+  }
+  const timer = setInterval(() => {
+    const isDue = latest !== noted || performance.now() - notedAtMs > HEARTBEAT_MS;
+    if (!isDue || writing !== null) return;
+    writing = write().finally(() => {
+      writing = null;
+    });
+  }, NOTED_MS);
+  return {
+    signal: lost.signal,
+    note(step: InstallStep, done: number, total: number | null) {
+      latest = { step, done, total };
+    },
+    async end() {
+      clearInterval(timer);
+      await writing;
+      if (latest !== noted && !lost.signal.aborted) await write();
+    },
+  };
+}
+
+/** Describes the first difference; returns null if both trees have the same packages at the same paths. */
 function findDifference(installed: readonly TreeMember[], locked: readonly TreeMember[]): string | null {
   const byPath = new Map(locked.map((member) => [member.path, member]));
   for (const { name, version, path, integrity } of installed) {

@@ -121,6 +121,10 @@ export function registerPackageRoutes(app: App, packages: Packages): void {
     },
   );
 
+  registerInstallationRoutes(app, packages);
+}
+
+function registerInstallationRoutes(app: App, packages: Packages): void {
   app.get(
     "/package-installations",
     {
@@ -158,6 +162,6 @@ export function registerPackageRoutes(app: App, packages: Packages): void {
 }
 
 function callerOf({ caller }: FastifyRequest): { id: string } {
-  if (caller === null) throw new Error("a package is installed by a caller who is known");
+  if (caller === null) throw new Error("Only a known caller can install a package.");
   return caller;
 }

@@ -1,4 +1,4 @@
-/** What can be done with packages: install, list, read, remove. Who may not import a package does not see it. */
+/** Installs, lists, reads and removes packages. A caller does not see packages that its scripts may not import. */
 import { createHash } from "node:crypto";
 import { text } from "node:stream/consumers";
 import { type PageRequest, readNumberedPage, readPage } from "#api/bounds/page.ts";
@@ -44,13 +44,11 @@ export interface PackageName {
 export type Packages = ReturnType<typeof createPackages>;
 
 export function createPackages(deps: PackagesDeps) {
-  const { db, contents, watch, directory, installations, mayImport } = deps;
+  return { ...createReading(deps), ...createInstalling(deps) };
+}
 
-  async function find(viewer: CallCaller, name: string, version: string): Promise<PackageRow> {
-    const row = mayImport(viewer, name) ? await findPackageRow(db, name, version) : null;
-    return row ?? refuseUnknown(name, version);
-  }
-
+function createReading(deps: PackagesDeps) {
+  const { db, contents, directory, mayImport } = deps;
   return {
     measure: () => sumPackages(db),
 
@@ -70,7 +68,7 @@ export function createPackages(deps: PackagesDeps) {
 
     /** Throws not_found. */
     async get(viewer: CallCaller, name: string, version: string): Promise<PackageRecord> {
-      const row = await find(viewer, name, version);
+      const row = await find(deps, viewer, name, version);
       const { packages: _packages, advisories: _advisories, ...summary } = toSummary(row);
       return { ...summary, ...row.details };
     },
@@ -81,23 +79,28 @@ export function createPackages(deps: PackagesDeps) {
       name: string,
       version: string,
     ): Promise<{ files: Record<string, string> }> {
-      const { types } = await find(viewer, name, version);
+      const { types } = await find(deps, viewer, name, version);
       const content = types === null ? null : await contents.open(types);
       return { files: content === null ? {} : JSON.parse(await text(content.stream(0, content.size))) };
     },
 
-    /** Names and versions that the caller may import, by name. */
+    /** Lists what the caller may import, by name. */
     listNames(viewer: CallCaller): readonly PackageName[] {
       return directory.newest().filter(({ name }) => mayImport(viewer, name));
     },
 
-    /** The few that words fit, of those that the caller may import. */
+    /** Finds the few best matches that the caller may import. */
     search(viewer: CallCaller, words: string): PackageName[] {
       const found = directory.search(words, (name) => mayImport(viewer, name));
       return found.map(({ name, version, description }) => ({ name, version, description }));
     },
+  };
+}
 
-    /** The same that is under way already is answered again. Throws forbidden where the role of the caller does not name the package. */
+function createInstalling(deps: PackagesDeps) {
+  const { db, watch, installations, mayImport } = deps;
+  return {
+    /** Returns the running installation of the same package, if any. Throws forbidden if the role does not name the package. */
     async install(
       { id: createdBy }: Pick<Caller, "id">,
       viewer: CallCaller,
@@ -107,7 +110,7 @@ export function createPackages(deps: PackagesDeps) {
       if (!mayImport(viewer, name)) {
         throw new AppError(
           "forbidden",
-          `The role of this key does not allow the package ${name}: it can install and remove those that its scripts may import. Who administers keys can add it to the packages of the role.`,
+          `The role of this key does not allow the package ${name}. Keys install and remove only packages that their scripts may import: an administrator can add it to the packages of the role.`,
         );
       }
       const lockHash =
@@ -141,13 +144,23 @@ export function createPackages(deps: PackagesDeps) {
       return { installations: rows.map(toInstallation), next };
     },
 
-    /** In force when it resolves. Runs that have found it keep it. Throws not_found. */
+    /** Takes effect before it resolves; runs that already use the package keep it. Throws not_found. */
     async remove(viewer: CallCaller, name: string, version: string): Promise<void> {
-      await find(viewer, name, version);
+      await find(deps, viewer, name, version);
       if ((await deletePackage(db, name, version)) === null) refuseUnknown(name, version);
       await watch.refresh();
     },
   };
+}
+
+async function find(
+  { db, mayImport }: PackagesDeps,
+  viewer: CallCaller,
+  name: string,
+  version: string,
+): Promise<PackageRow> {
+  const row = mayImport(viewer, name) ? await findPackageRow(db, name, version) : null;
+  return row ?? refuseUnknown(name, version);
 }
 
 function toSummary(row: PackageRow): PackageSummary {
@@ -180,6 +193,6 @@ function toInstallation({ position: _, createdAt, completedAt, ...row }: Install
 function refuseUnknown(name: string, version: string): never {
   throw new AppError(
     "not_found",
-    `The package ${name.slice(0, 214)} ${version} is not installed, or the role of this key does not show it. GET /packages lists those it shows.`,
+    `The package ${name.slice(0, 214)} ${version} is not installed, or the role of this key hides it. GET /packages lists what it shows.`,
   );
 }

@@ -86,21 +86,18 @@ export function openPackages(options: PackageSetupOptions): PackageSetup {
     token: config.npmRegistryToken,
     advisoriesUrl: findAdvisories(npmRegistry, packageAdvisories),
   };
+  const installer = {
+    fetch,
+    registry,
+    minAgeDays: config.packageMinAgeDays,
+    idleMs: config.npmRegistryTimeoutMs,
+    advisories: { off: "off", registry: "asked" }[packageAdvisories as string] ?? "required",
+  } as Parameters<typeof installPackage>[0];
   const installations = open.use(
     createInstallations({
       db,
       directory: join(config.dataDirectory, "packages"),
-      install: (request) =>
-        installPackage(
-          {
-            fetch,
-            registry,
-            minAgeDays: config.packageMinAgeDays,
-            idleMs: config.npmRegistryTimeoutMs,
-            advisories: { off: "off", registry: "asked" }[packageAdvisories as string] ?? "required",
-          } as Parameters<typeof installPackage>[0],
-          request,
-        ),
+      install: (request) => installPackage(installer, request),
       bundle: bundlePackage,
       trials,
       isInstalled: (name, version) => directory.versionsOf(name).some((one) => one.version === version),
@@ -122,26 +119,6 @@ export function openPackages(options: PackageSetupOptions): PackageSetup {
     return removeInBatches((maxRows) => deleteUnusedBundles(db, UNUSED_MS, maxRows), BATCH_ROWS, signal);
   }
 
-  /** Again and again, as a store may be away when the server starts. `onTried`: after the first time. */
-  async function storeWhenPossible(folder: string, over: AbortSignal, onTried: () => void): Promise<void> {
-    for (let retryMs = FIRST_RETRY_MS; !over.aborted; retryMs = Math.min(2 * retryMs, MAX_RETRY_MS)) {
-      try {
-        const { stored, absent } = await storeStarterSet(db, contents, folder, over);
-        if (stored > 0) await watch.refresh();
-        if (absent.length > 0) log.warn({ absent }, INCOMPLETE_STARTER_SET);
-        return;
-      } catch (error) {
-        log.warn(
-          { err: error, retryMs },
-          "the starter set of packages could not be stored; it is tried again",
-        );
-      } finally {
-        onTried();
-      }
-      await pauseFor(retryMs, over);
-    }
-  }
-
   return {
     packages: createPackages({ db, contents, watch, directory, installations, mayImport }),
     host: createPackageHost({
@@ -161,7 +138,7 @@ export function openPackages(options: PackageSetupOptions): PackageSetup {
       const starting = new AbortController();
       const firstTry = Promise.withResolvers<void>();
       storing = firstTry.promise;
-      const stored = storeWhenPossible(starterFolder, starting.signal, () => firstTry.resolve());
+      const stored = storeWhenPossible(options, starterFolder, starting.signal, () => firstTry.resolve());
       open.defer(async () => {
         starting.abort();
         await stored;
@@ -171,7 +148,29 @@ export function openPackages(options: PackageSetupOptions): PackageSetup {
   };
 }
 
-/** Null: at no place. */
+/** Tries until it succeeds: the object store may be away when the server starts. */
+async function storeWhenPossible(
+  { pool, contents, watch, log }: PackageSetupOptions,
+  folder: string,
+  over: AbortSignal,
+  onTried: () => void,
+): Promise<void> {
+  for (let retryMs = FIRST_RETRY_MS; !over.aborted; retryMs = Math.min(2 * retryMs, MAX_RETRY_MS)) {
+    try {
+      const { stored, absent } = await storeStarterSet(pool, contents, folder, over);
+      if (stored > 0) await watch.refresh();
+      if (absent.length > 0) log.warn({ absent }, INCOMPLETE_STARTER_SET);
+      return;
+    } catch (error) {
+      log.warn({ err: error, retryMs }, "the starter set of packages could not be stored; trying again");
+    } finally {
+      onTried();
+    }
+    await pauseFor(retryMs, over);
+  }
+}
+
+/** Returns null if advisories are switched off. */
 function findAdvisories(registry: string, setting: string): string | null {
   if (setting === "off") return null;
   return setting === "registry"

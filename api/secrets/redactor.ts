@@ -141,72 +141,74 @@ export function createRedactor(): Redactor {
       const redacted = jsonText(written);
       return redacted === written ? json : (parseExactJson(redacted) as T);
     },
-    createByteStream() {
-      /** Null: nothing that came was looked at. */
-      let held: Held | null = null;
-      let lastMatcher: Matcher | null = null;
-      let lastLevel: PrintLevel | undefined;
-      /** Level changes in what is held and what follows, by their position before anything is replaced. */
-      let changes: LevelChange[] = [];
-      let levels: LevelChange[] = [];
-      /** Returns the part without secrets. */
-      function pass(part: Part | null): Buffer {
-        passLevels(part, part?.text.length ?? 0);
-        return part === null ? NOTHING : Buffer.from(replaceFound(part), "latin1");
+    createByteStream: () => createByteStream(known),
+  };
+}
+
+function createByteStream(known: () => Matchers | null): ByteStreamRedactor {
+  /** Null: nothing that came was looked at. */
+  let held: Held | null = null;
+  let lastMatcher: Matcher | null = null;
+  let lastLevel: PrintLevel | undefined;
+  /** Level changes in what is held and what follows, by their position before anything is replaced. */
+  let changes: LevelChange[] = [];
+  let levels: LevelChange[] = [];
+  /** Returns the part without secrets. */
+  function pass(part: Part | null): Buffer {
+    passLevels(part, part?.text.length ?? 0);
+    return part === null ? NOTHING : Buffer.from(replaceFound(part), "latin1");
+  }
+  function passLevels(part: Part | null, length: number): void {
+    if (levels.length > 0) levels = [];
+    if (changes.length === 0) return;
+    const later: LevelChange[] = [];
+    for (const { at, level } of changes) {
+      if (at >= length) later.push({ at: at - length, level });
+      else levels.push({ at: part === null ? at : movePosition(part, at), level });
+    }
+    changes = later;
+  }
+  return {
+    get levels() {
+      return levels;
+    },
+    push(chunk, level) {
+      if (level !== lastLevel) {
+        lastLevel = level;
+        changes.push({ at: held?.text.length ?? 0, level });
       }
-      function passLevels(part: Part | null, length: number): void {
-        if (levels.length > 0) levels = [];
-        if (changes.length === 0) return;
-        const later: LevelChange[] = [];
-        for (const { at, level } of changes) {
-          if (at >= length) later.push({ at: at - length, level });
-          else levels.push({ at: part === null ? at : movePosition(part, at), level });
-        }
-        changes = later;
+      const matcher = known()?.bytes ?? null;
+      if (matcher === null && held === null) {
+        passLevels(null, chunk.length);
+        return chunk;
       }
-      return {
-        get levels() {
-          return levels;
-        },
-        push(chunk, level) {
-          if (level !== lastLevel) {
-            lastLevel = level;
-            changes.push({ at: held?.text.length ?? 0, level });
-          }
-          const matcher = known()?.bytes ?? null;
-          if (matcher === null && held === null) {
-            passLevels(null, chunk.length);
-            return chunk;
-          }
-          let piece = chunk.toString("latin1");
-          if (held !== null && matcher !== lastMatcher) {
-            // The state belongs to an automaton that is gone: what is held is read once more.
-            const unread = forgetFound(held);
-            held = unread.held;
-            piece = unread.text + piece;
-          }
-          lastMatcher = matcher;
-          held ??= nothingHeld();
-          if (matcher === null) {
-            const passed = { ...held, text: piece };
-            held = null;
-            return pass(passed);
-          }
-          const outcome = replaceInPiece(matcher, held, piece);
-          held = outcome.held;
-          return pass(outcome.passed);
-        },
-        end() {
-          const rest = held;
-          held = null;
-          return pass(rest);
-        },
-        cut() {
-          const rest = held === null || lastMatcher === null ? null : releaseCut(lastMatcher, held);
-          held = null;
-          return pass(rest);
-        },
-      };
+      let piece = chunk.toString("latin1");
+      if (held !== null && matcher !== lastMatcher) {
+        // The state belongs to an automaton that is gone: what is held is read once more.
+        const unread = forgetFound(held);
+        held = unread.held;
+        piece = unread.text + piece;
+      }
+      lastMatcher = matcher;
+      held ??= nothingHeld();
+      if (matcher === null) {
+        const passed = { ...held, text: piece };
+        held = null;
+        return pass(passed);
+      }
+      const outcome = replaceInPiece(matcher, held, piece);
+      held = outcome.held;
+      return pass(outcome.passed);
+    },
+    end() {
+      const rest = held;
+      held = null;
+      return pass(rest);
+    },
+    cut() {
+      const rest = held === null || lastMatcher === null ? null : releaseCut(lastMatcher, held);
+      held = null;
+      return pass(rest);
     },
   };
 }

@@ -88,6 +88,7 @@ export function createPlugin({ base, broken, resolveDir, found, listEntries }: P
   /** Whether there is something, by kind of import, folder and specifier. */
   const resolved = new Map<string, boolean>();
   const isSwitchedOff = createBrowserMaps(base);
+  const read = createFileReader({ base, broken, found });
   return {
     name: "packages",
     setup({ onResolve, onLoad, resolve, esbuild, initialOptions }) {
@@ -160,24 +161,11 @@ export function createPlugin({ base, broken, resolveDir, found, listEntries }: P
         resolveDir,
       }));
 
-      onLoad({ filter: /./, namespace: ABSENT }, ({ path, pluginData }) => {
-        if (pluginData === "off") return { contents: "module.exports={}", loader: "js" };
-        // As CommonJS: what it exports is its default, too.
-        if (pluginData === "own") {
-          const member = path.endsWith("process.ts") ? ".process" : "";
-          return {
-            contents: `module.exports=require(${JSON.stringify(path)})${member}`,
-            loader: "js",
-            resolveDir,
-          };
-        }
-        const load = `require(${JSON.stringify(SHIMS.absent)})`;
-        const contents =
-          pluginData === "builtin"
-            ? `module.exports=${load}.absentModule(${JSON.stringify(path)},${JSON.stringify(reasonForAbsence(path))})`
-            : `throw ${load}.notInstalled(${JSON.stringify(path.slice(path.indexOf(" ") + 1))})`;
-        return { contents, loader: "js", resolveDir };
-      });
+      onLoad({ filter: /./, namespace: ABSENT }, ({ path, pluginData }) => ({
+        contents: standIn(path, pluginData),
+        loader: "js",
+        resolveDir,
+      }));
 
       onLoad({ filter: /./, namespace: "file" }, async ({ path }) => {
         if (ownFiles.has(path)) return null;
@@ -185,6 +173,24 @@ export function createPlugin({ base, broken, resolveDir, found, listEntries }: P
       });
     },
   };
+}
+
+/** Writes the module that stands in for one that a script does not have. */
+function standIn(path: string, kind: string | undefined): string {
+  if (kind === "off") return "module.exports={}";
+  // As CommonJS, so that the default export is all of it.
+  if (kind === "own") {
+    const member = path.endsWith("process.ts") ? ".process" : "";
+    return `module.exports=require(${JSON.stringify(path)})${member}`;
+  }
+  const load = `require(${JSON.stringify(SHIMS.absent)})`;
+  return kind === "builtin"
+    ? `module.exports=${load}.absentModule(${JSON.stringify(path)},${JSON.stringify(reasonForAbsence(path))})`
+    : `throw ${load}.notInstalled(${JSON.stringify(path.slice(path.indexOf(" ") + 1))})`;
+}
+
+function createFileReader({ base, broken, found }: Pick<PluginOptions, "base" | "broken" | "found">) {
+  return read;
 
   async function read(path: string): Promise<OnLoadResult> {
     const shown = relative(base, path);

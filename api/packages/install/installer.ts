@@ -12,7 +12,6 @@ import { openKernel } from "#runner/jail/kernel/syscalls.ts";
 import { typesOf } from "#runner/packages/types.ts";
 import { findNodeBinary } from "#runner/process/node-binary.ts";
 import { endFirstWithoutMemory } from "#runner/process/start-process.ts";
-import { openRegistryGate, type Registry, type RegistryGate } from "./gate.ts";
 import {
   INSTALL_LIMITS,
   type InstalledTree,
@@ -23,6 +22,7 @@ import {
   REGISTRY_PIPES,
 } from "./messages.ts";
 import { permissionFlags } from "./permissions.ts";
+import { openRegistryProxy, type Registry, type RegistryProxy } from "./registry-proxy.ts";
 
 export interface InstallerOptions {
   fetch: typeof globalThis.fetch;
@@ -60,7 +60,7 @@ export async function installPackage(
   { fetch, registry, advisories, minAgeDays, idleMs, maxMs = MAX_MS }: InstallerOptions,
   { onStep, signal, ...asked }: InstallRequest,
 ): Promise<InstalledTree> {
-  await using gate = openRegistryGate({ fetch, registry, limits: INSTALL_LIMITS, idleMs });
+  await using proxy = openRegistryProxy({ fetch, registry, limits: INSTALL_LIMITS, idleMs });
   const before = minAgeDays === 0 ? null : new Date(Date.now() - minAgeDays * DAY_MS).toISOString();
   const folder = await realpath(asked.folder);
   const job: InstallJob = {
@@ -74,12 +74,12 @@ export async function installPackage(
     limits: INSTALL_LIMITS,
   };
   const late = AbortSignal.timeout(maxMs);
-  const outcome = await runInstaller(job, gate, AbortSignal.any([signal, late]), onStep);
+  const outcome = await runInstaller(job, proxy, AbortSignal.any([signal, late]), onStep);
   if (outcome.type === "tree") return outcome.tree;
   if (signal.aborted) throw new InstallProblem("The server stopped while it was installed.");
-  // What the gate says then is that it was left.
+  // The proxy's problem would only say that the process has gone.
   if (late.aborted) throw new InstallProblem(`It could not be installed within ${maxMs} ms.`);
-  const message = gate.problem ?? outcome.message ?? "The process that installs it was ended.";
+  const message = proxy.problem ?? outcome.message ?? "The process that installs it was ended.";
   throw new InstallProblem(registry.token === null ? message : conceal(message, registry.token));
 }
 
@@ -92,7 +92,7 @@ type Outcome = Extract<InstallMessage, { type: "tree" }> | { type: "problem"; me
 
 function runInstaller(
   job: InstallJob,
-  gate: Pick<RegistryGate, "serve">,
+  proxy: Pick<RegistryProxy, "serve">,
   signal: AbortSignal,
   onStep: InstallRequest["onStep"],
 ): Promise<Outcome> {
@@ -102,7 +102,7 @@ function runInstaller(
       env: { NODE_NO_WARNINGS: "1", HOME: job.folder, TMPDIR: job.folder },
       stdio: ["pipe", "pipe", "pipe", ...REGISTRY_PIPES.map(() => "pipe" as const)],
     });
-    for (const pipe of REGISTRY_PIPES) gate.serve(child.stdio[pipe] as Duplex);
+    for (const pipe of REGISTRY_PIPES) proxy.serve(child.stdio[pipe] as Duplex);
     const stop = () => child.kill("SIGKILL");
     let outcome: Outcome | null = null;
     let bytes = 0;

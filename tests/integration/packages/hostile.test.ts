@@ -285,22 +285,22 @@ describe("what a registry says", () => {
     });
 
   test.each([
-    ["another host", () => `${elsewhereUrl}/x.tgz`, /only those of the registry itself/],
-    ["a file", () => "file:///etc/passwd", /does not come from the registry|only those of the registry/],
+    ["another host", () => `${elsewhereUrl}/x.tgz`, /only tarballs of the registry itself/],
+    ["a file", () => "file:///etc/passwd", /does not come from the registry|only tarballs of the registry/],
     [
       "a metadata address",
       () => "http://169.254.169.254/latest/meta-data",
-      /only those of the registry itself/,
+      /only tarballs of the registry itself/,
     ],
     [
       "an address with a password",
       () => fronted.url.replace("//", "//user:password@"),
-      /only those of the registry itself/,
+      /only tarballs of the registry itself/,
     ],
     [
       "git",
       () => "git+ssh://git@example.com/x.git",
-      /does not come from the registry|only those of the registry/,
+      /does not come from the registry|only tarballs of the registry/,
     ],
     ["nothing", () => "", /registry/],
   ])("a tarball at %s", async (what, place, problem) => {

@@ -139,7 +139,7 @@ test("a tarball that the description says lies elsewhere is not asked for at all
   };
   expect(await on.install("lies-elsewhere")).toMatchObject({
     state: "failed",
-    error: expect.stringContaining("only those of the registry itself"),
+    error: expect.stringContaining("only tarballs of the registry itself"),
   });
   expect(seenElsewhere.filter((one) => one.includes("lies-elsewhere.tgz"))).toEqual([]);
 });

@@ -1,52 +1,62 @@
 /**
- * What an installing process reaches of the network: descriptions and tarballs of one registry, and its advisories, by way of
- * this server's guarded fetch. It answers over pipes that the process was started with, for one installation; everything else
- * is refused.
+ * Gives an installing process its only network: packuments, tarballs and advisories of one registry, through this
+ * server's guarded fetch, over the pipes that the process was started with. Refuses everything else.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { ADVISORIES_PATH, type InstallLimits, REGISTRY_HOST, TARBALL_PATH } from "./messages.ts";
 
-/** Where packages come from. */
 export interface Registry {
   url: string;
-  /** Sent to the registry's own origin alone. */
+  /** Sent to the registry's own origin only. */
   token: string | null;
-  /** Where advisories are asked for; null: at no place. */
+  /** Null if advisories are switched off. */
   advisoriesUrl: string | null;
 }
 
-export interface RegistryGate extends AsyncDisposable {
-  /** Answers requests of HTTP that come over it. */
+export interface RegistryProxy extends AsyncDisposable {
+  /** Answers the HTTP requests that come through the pipe. */
   serve(pipe: Duplex): void;
   readonly downloadedBytes: number;
-  /** The first thing that was refused or failed, as a sentence. */
+  /** The first refusal or failure. */
   readonly problem: string | null;
 }
 
-export interface GateOptions {
+export interface ProxyOptions {
   fetch: typeof globalThis.fetch;
   registry: Registry;
   limits: Pick<InstallLimits, "maxTarballBytes" | "maxDownloadBytes" | "maxPackumentBytes">;
-  /** Longest silence of the registry. */
   idleMs: number;
 }
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 const MAX_REDIRECTS = 5;
-/** The host in descriptions that a mirror hands on as they are: npm replaces it too. */
+/** Mirrors hand on descriptions that name this host. npm replaces it too. */
 const PUBLIC_HOST = "registry.npmjs.org";
 /** `name` or `@scope%2fname`. */
 const PACKUMENT_PATH = /^\/(?:@[a-z0-9~!'()*._-]+%2f)?[a-z0-9~!'()*._-]+$/i;
 const MAX_ADVISORY_BYTES = 8 * 1024 * 1024;
 const MAX_QUESTION_BYTES = 1024 * 1024;
 
+interface Upstream extends ProxyOptions {
+  base: URL;
+}
+
+interface Wanted {
+  target: URL;
+  maxBytes: number;
+  /** Names the answer in messages. */
+  what: string;
+  body?: Buffer;
+}
+
 class Refused extends Error {}
 
-export function openRegistryGate(options: GateOptions): RegistryGate {
-  const { fetch, registry, limits, idleMs } = options;
+export function openRegistryProxy(options: ProxyOptions): RegistryProxy {
+  const { registry, limits, idleMs } = options;
   const base = new URL(registry.url.endsWith("/") ? registry.url : `${registry.url}/`);
+  const upstream: Upstream = { ...options, base };
   const stopped = new AbortController();
   let downloadedBytes = 0;
   let problem: string | null = null;
@@ -60,11 +70,12 @@ export function openRegistryGate(options: GateOptions): RegistryGate {
   });
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { target, maxBytes, what, body } = await readRequest(request);
+    const wanted = await readRequest(request, upstream);
+    const { maxBytes, what } = wanted;
     const signal = AbortSignal.any([stopped.signal, abortOnClose(response)]);
     const watch = watchSilence(signal, idleMs);
     try {
-      const found = await follow(target, what, watch, request.headers.accept, body);
+      const found = await follow(wanted, upstream, watch, request.headers.accept);
       response.writeHead(found.status, {
         "content-type": found.headers.get("content-type") ?? "application/octet-stream",
       });
@@ -75,7 +86,9 @@ export function openRegistryGate(options: GateOptions): RegistryGate {
         downloadedBytes += chunk.length;
         if (bytes > maxBytes) throw new Refused(`${what} is larger than ${maxBytes} bytes.`);
         if (downloadedBytes > limits.maxDownloadBytes) {
-          throw new Refused(`More than ${limits.maxDownloadBytes} bytes were to be downloaded.`);
+          throw new Refused(
+            `The installation needs more than ${limits.maxDownloadBytes} bytes of downloads.`,
+          );
         }
         if (!response.write(chunk)) await untilDrained(response, watch.signal);
       }
@@ -85,63 +98,7 @@ export function openRegistryGate(options: GateOptions): RegistryGate {
     }
   }
 
-  async function readRequest(request: IncomingMessage) {
-    const { pathname, searchParams } = new URL(request.url ?? "/", `http://${REGISTRY_HOST}`);
-    if (request.method === "POST" && pathname === ADVISORIES_PATH && registry.advisoriesUrl !== null) {
-      const question = await readQuestion(request);
-      const target = new URL(registry.advisoriesUrl);
-      return { target, maxBytes: MAX_ADVISORY_BYTES, what: "The list of advisories", body: question };
-    }
-    if (request.method === "GET" && pathname === TARBALL_PATH) {
-      const target = placeOfTarball(searchParams.get("url") ?? "", base);
-      const what = `The tarball ${target.pathname.slice(0, 200)}`;
-      return { target, maxBytes: limits.maxTarballBytes, what };
-    }
-    if (request.method === "GET" && PACKUMENT_PATH.test(pathname) && !pathname.includes("..")) {
-      const target = new URL(`.${pathname}`, base);
-      const what = `The description of ${decodeURIComponent(pathname.slice(1)).slice(0, 200)}`;
-      return { target, maxBytes: limits.maxPackumentBytes, what };
-    }
-    throw new Refused(`${request.method} ${pathname.slice(0, 200)} is nothing that a registry is asked for.`);
-  }
-
-  async function follow(start: URL, what: string, watch: SilenceWatch, accept?: string, body?: Buffer) {
-    let url = start;
-    let hasLeft = false;
-    for (let redirects = 0; ; redirects += 1) {
-      // Another server may send a request back, to an address of its choice: what it gets there, it gets without the token.
-      hasLeft ||= url.origin !== base.origin;
-      const response = await fetch(url, {
-        method: body === undefined ? "GET" : "POST",
-        redirect: "manual",
-        signal: watch.signal,
-        headers: {
-          "user-agent": "cyrnel",
-          ...(accept !== undefined && { accept }),
-          ...(body !== undefined && { "content-type": "application/json" }),
-          ...(!hasLeft && registry.token !== null && { authorization: `Bearer ${registry.token}` }),
-        },
-        ...(body !== undefined && { body: new Uint8Array(body) }),
-      });
-      watch.renew();
-      if (!REDIRECTS.has(response.status)) return response;
-      await response.body?.cancel().catch(() => {});
-      const location = response.headers.get("location");
-      if (location === null || !URL.canParse(location, url)) {
-        throw new Refused(`${what} is redirected to no address.`);
-      }
-      if (redirects === MAX_REDIRECTS) {
-        throw new Refused(`${what} is redirected more than ${MAX_REDIRECTS} times.`);
-      }
-      const next = new URL(location, url);
-      if (url.protocol === "https:" && next.protocol !== "https:") {
-        throw new Refused(`${what} is redirected from https to ${next.protocol.slice(0, 20)}.`);
-      }
-      url = next;
-    }
-  }
-
-  // There are no more pipes than the process was given: one that is idle is needed again.
+  // The process has only these pipes: an idle one is used again.
   server.keepAliveTimeout = 0;
   const pipes = new Set<Duplex>();
   return {
@@ -163,19 +120,80 @@ export function openRegistryGate(options: GateOptions): RegistryGate {
   };
 }
 
-/**
- * Where a tarball is fetched from: what its description says, as long as that is the registry itself. The public registry's
- * host is replaced, because mirrors hand its descriptions on. Throws for any other place.
- */
+/** Finds what a request of npm means. Throws Refused for anything that a registry is not asked for. */
+async function readRequest(request: IncomingMessage, { base, registry, limits }: Upstream): Promise<Wanted> {
+  const { pathname, searchParams } = new URL(request.url ?? "/", `http://${REGISTRY_HOST}`);
+  if (request.method === "POST" && pathname === ADVISORIES_PATH && registry.advisoriesUrl !== null) {
+    const question = await readQuestion(request);
+    const target = new URL(registry.advisoriesUrl);
+    return { target, maxBytes: MAX_ADVISORY_BYTES, what: "The list of advisories", body: question };
+  }
+  if (request.method === "GET" && pathname === TARBALL_PATH) {
+    const target = placeOfTarball(searchParams.get("url") ?? "", base);
+    const what = `The tarball ${target.pathname.slice(0, 200)}`;
+    return { target, maxBytes: limits.maxTarballBytes, what };
+  }
+  if (request.method === "GET" && PACKUMENT_PATH.test(pathname) && !pathname.includes("..")) {
+    const target = new URL(`.${pathname}`, base);
+    const what = `The description of ${decodeURIComponent(pathname.slice(1)).slice(0, 200)}`;
+    return { target, maxBytes: limits.maxPackumentBytes, what };
+  }
+  throw new Refused(
+    `${request.method} ${pathname.slice(0, 200)} is not a request for a package, tarball or advisory.`,
+  );
+}
+
+async function follow(
+  { target, what, body }: Wanted,
+  { base, registry, fetch }: Upstream,
+  watch: SilenceWatch,
+  accept?: string,
+): Promise<Response> {
+  let url = target;
+  let hasLeft = false;
+  for (let redirects = 0; ; redirects += 1) {
+    // Another server may redirect back to an address of its choice: it gets that without the token.
+    hasLeft ||= url.origin !== base.origin;
+    const response = await fetch(url, {
+      method: body === undefined ? "GET" : "POST",
+      redirect: "manual",
+      signal: watch.signal,
+      headers: {
+        "user-agent": "cyrnel",
+        ...(accept !== undefined && { accept }),
+        ...(body !== undefined && { "content-type": "application/json" }),
+        ...(!hasLeft && registry.token !== null && { authorization: `Bearer ${registry.token}` }),
+      },
+      ...(body !== undefined && { body: new Uint8Array(body) }),
+    });
+    watch.renew();
+    if (!REDIRECTS.has(response.status)) return response;
+    await response.body?.cancel().catch(() => {});
+    const location = response.headers.get("location");
+    if (location === null || !URL.canParse(location, url)) {
+      throw new Refused(`${what} is redirected to an invalid address.`);
+    }
+    if (redirects === MAX_REDIRECTS) {
+      throw new Refused(`${what} is redirected more than ${MAX_REDIRECTS} times.`);
+    }
+    const next = new URL(location, url);
+    if (url.protocol === "https:" && next.protocol !== "https:") {
+      throw new Refused(`${what} is redirected from https to ${next.protocol.slice(0, 20)}.`);
+    }
+    url = next;
+  }
+}
+
+/** Returns the URL of a tarball on the registry itself; mirrors hand on descriptions that name the public registry. */
 function placeOfTarball(text: string, base: URL): URL {
-  if (!URL.canParse(text)) throw new Refused("A package names no address of its tarball.");
+  if (!URL.canParse(text)) throw new Refused("A package does not say where its tarball is.");
   const url = new URL(text);
   const isHttp = url.protocol === "http:" || url.protocol === "https:";
   const isPublic = url.host === PUBLIC_HOST && base.host !== PUBLIC_HOST;
   if (!isHttp || url.username !== "" || url.password !== "" || (url.host !== base.host && !isPublic)) {
     const place = isHttp ? url.host : url.protocol;
     throw new Refused(
-      `A tarball is said to lie at ${place.slice(0, 200)}, and only those of the registry itself (${base.host}) are taken.`,
+      `A tarball is at ${place.slice(0, 200)}; only tarballs of the registry itself (${base.host}) are installed.`,
     );
   }
   return isPublic ? new URL(`.${url.pathname}`, base) : new URL(url.pathname + url.search, base);
@@ -226,7 +244,7 @@ async function readQuestion(request: IncomingMessage): Promise<Buffer> {
   return buffer(request);
 }
 
-/** The egress rules say themselves what they refuse; fetch says what failed in a cause. */
+/** Egress rules word their refusals themselves; fetch puts the failure into a cause. */
 function describe(error: unknown): string {
   if (error instanceof Refused) return error.message;
   const causes: unknown[] = [error];
@@ -237,5 +255,5 @@ function describe(error: unknown): string {
     causes.push(last.cause);
   }
   const last = causes.findLast((one) => one instanceof Error && one.message !== "");
-  return `The registry could not be asked: ${last instanceof Error ? last.message.slice(0, 300).replace(/\.$/, "") : "the connection failed"}.`;
+  return `Could not reach the registry: ${last instanceof Error ? last.message.slice(0, 300).replace(/\.$/, "") : "the connection failed"}.`;
 }
