@@ -18,8 +18,9 @@ COPY modules modules
 COPY api api
 COPY client client
 COPY web web
+COPY build build
 COPY tsconfig.json ./
-RUN node runner/build.ts && node web/build.ts
+RUN node build/main.ts runner server packages console
 # The licences of what the build has bundled; their packages are about to go.
 COPY NOTICE ./
 RUN for package in $(sed -n 's/^- \([^ ]*\) .*/\1/p' NOTICE); do \
@@ -45,13 +46,10 @@ RUN apt-get update \
  && install -d -o 1000 -g 1000 -m 0750 /var/lib/cyrnel
 WORKDIR /app
 COPY --from=build /app/node_modules node_modules
-COPY --from=build /app/sdk sdk
-COPY --from=build /app/kernel kernel
-COPY --from=build /app/runner runner
-COPY --from=build /app/modules modules
-COPY --from=build /app/api api
-COPY --from=build /app/client/visible-text.ts client/
-COPY --from=build /app/web/dist web/dist
+COPY --from=build /app/dist dist
+# What the bundle reads from its sources: migrations, and code that goes into bundles of npm packages.
+COPY --from=build /app/api/db/migrations api/db/migrations
+COPY --from=build /app/runner/packages/shims runner/packages/shims
 COPY --from=build /app/licenses licenses
 COPY package.json LICENSE NOTICE ./
 
@@ -67,4 +65,4 @@ EXPOSE 9371
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=15s --timeout=5s --start-period=60s --retries=3 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/health/live`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
-ENTRYPOINT ["/usr/bin/tini", "--", "node", "--disable-sigusr1", "--max-semi-space-size=8", "--initial-heap-size=128", "api/main.ts"]
+ENTRYPOINT ["/usr/bin/tini", "--", "node", "--enable-source-maps", "--disable-sigusr1", "--max-semi-space-size=8", "--initial-heap-size=128", "dist/server/main.js"]

@@ -4,8 +4,8 @@
  */
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 import Fastify, { type FastifyBaseLogger, type FastifyRequest, LogController } from "fastify";
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from "fastify-type-provider-zod";
 import {
@@ -95,7 +95,7 @@ export interface AppDeps {
 }
 
 /** Made by the build. */
-const CONSOLE_DIRECTORY = path.join(import.meta.dirname, "../web/dist/site");
+const CONSOLE_DIRECTORY = fileURLToPath(new URL("../dist/console", import.meta.url));
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
 

@@ -19,6 +19,7 @@ import { digestQuestion } from "#api/processes/model/digest.ts";
 import type { ToolHost } from "#api/tools/contract.ts";
 import { pickSimilar } from "#kernel/tool-search/similarity.ts";
 
+import { STARTER_FOLDER } from "#runner/packages/starter.ts";
 import packageFile from "../package.json" with { type: "json" };
 import { buildApp, closeApp } from "./app.ts";
 import { createApprovalStore } from "./approvals/run-approvals.ts";
@@ -35,7 +36,6 @@ import { openFileStorage } from "./files/storage.ts";
 import { createGovernance, type Governance } from "./governance.ts";
 import type { App } from "./http/app-type.ts";
 import { openPackages } from "./packages/setup.ts";
-import { STARTER_FOLDER } from "./packages/storing.ts";
 import { createPausing } from "./processes/pausing/pausing.ts";
 import { createPauseRoom } from "./processes/pausing/run-records.ts";
 import { createProcessService } from "./processes/service.ts";

@@ -14,16 +14,16 @@ function findUpwards(path: string): string | null {
   }
 }
 
+/** The folder of this package. */
+export const ROOT = dirname(findUpwards("package.json") ?? import.meta.dirname);
+
 /** Output folder of the build, from which children run. */
-export const DIST = join(dirname(findUpwards("package.json") ?? import.meta.dirname), "runner/dist");
+export const DIST = join(ROOT, "dist/runner");
 
 /** Subfolder for the zygote, whose V8 flags differ and so need another code cache. */
 export const ZYGOTE_FOLDER = "zygote";
 
-/**
- * Returns the folder of an installed package, found as Node does (docs: "Loading from node_modules folders"), or
- * null.
- */
+/** Returns the folder of an installed package, found as Node does ("Loading from node_modules folders"), or null. */
 export function findPackage(name: string): string | null {
   return findUpwards(join("node_modules", name));
 }

@@ -31,7 +31,7 @@ const BEYOND_IMPORTS: Record<string, string[]> = {
   ],
   "{*.json,tests/packages/*.json}": ["tests/unit/install-scripts.test.ts"],
   "{.dependency-cruiser.cjs,NOTICE}": ["tests/unit/import-rules.test.ts"],
-  "runner/{child,wire,jail,isolation}/**": [
+  "{build/runner.ts,runner/{child,wire,jail,isolation}/**}": [
     "tests/contract/typescript-*.test.ts",
     "tests/wpt/*.test.ts",
     "tests/security/{escape,jail,self}*.test.ts",

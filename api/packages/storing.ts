@@ -6,7 +6,6 @@ import type { ContentStore } from "#api/files/contents/contents.ts";
 import type { BundledPackage } from "#runner/packages/bundle.ts";
 import { STARTER_SET, starterFile } from "#runner/packages/starter.ts";
 import type { StarterMember } from "#runner/packages/starter-tree.ts";
-import { DIST } from "#runner/paths.ts";
 import type { InstalledTree } from "./install/messages.ts";
 import type { PackageDetails } from "./model.ts";
 import { insertPackage, readKnownPackages, readRemovedStarters } from "./store.ts";
@@ -56,9 +55,6 @@ export async function storePackage(
 async function* once(bytes: Buffer): AsyncGenerator<Buffer> {
   yield bytes;
 }
-
-/** Where the build puts the packages that come with the server, a file each. */
-export const STARTER_FOLDER = join(DIST, "packages");
 
 /**
  * Stores those of the starter set that are not there, but for names that an operator has removed. Returns how many, and which

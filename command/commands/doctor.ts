@@ -54,7 +54,7 @@ async function doctor(session: Session): Promise<ExitCode> {
 }
 
 function askDoctor({ shell, signal }: Session): Promise<Answer> {
-  const args = ["--no-warnings", join(shell.root, "api/doctor-main.ts")];
+  const args = ["--no-warnings", join(shell.root, "dist/server/doctor.js")];
   const options = { timeout: MAX_MS, maxBuffer: MAX_ANSWER_BYTES, signal };
   return new Promise((resolve, reject) => {
     execFile(process.execPath, args, options, (error, stdout, stderr) => {

@@ -1,12 +1,16 @@
 /** Commands that are entry files of the server: execve replaces this program, so signals and exit codes are theirs. */
-import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import type { Command } from "commander";
 import { act, type Session, type Shell } from "../session.ts";
 import { addCommand, examples } from "./resource.ts";
 
 const NODE_FLAGS = ["--disable-sigusr1"];
-const SERVER_FLAGS = [...NODE_FLAGS, "--max-semi-space-size=8", "--initial-heap-size=128"];
+const SERVER_FLAGS = [
+  ...NODE_FLAGS,
+  "--enable-source-maps",
+  "--max-semi-space-size=8",
+  "--initial-heap-size=128",
+];
 
 interface ServeFlags {
   port?: string;
@@ -46,18 +50,8 @@ export function addPrograms(program: Command, shell: Shell): void {
   ).action(act(shell, rotate));
 }
 
-/** What a server loads that has to be built: the code of its children, and the console. */
-const BUILDS = ["runner/build.ts", "web/build.ts"];
-
-async function serve({ shell, stderr }: Session, { port, host, data }: ServeFlags): Promise<void> {
-  // As `npm start` does: after an update the built files are of the version before.
-  for (const build of BUILDS) {
-    const { status } = spawnSync(process.execPath, ["--no-warnings", join(shell.root, build)], {
-      stdio: ["ignore", 2, 2],
-    });
-    if (status !== 0) stderr.write(`cyrnel: ${build} failed; an earlier build is used if there is one.\n`);
-  }
-  shell.become(process.execPath, [...SERVER_FLAGS, join(shell.root, "api/main.ts")], {
+async function serve({ shell }: Session, { port, host, data }: ServeFlags): Promise<void> {
+  shell.become(process.execPath, [...SERVER_FLAGS, join(shell.root, "dist/server/main.js")], {
     ...(port !== undefined && { PORT: port }),
     ...(host !== undefined && { HOST: host }),
     ...(data !== undefined && { CYRNEL_DATA_DIR: data }),
@@ -65,12 +59,12 @@ async function serve({ shell, stderr }: Session, { port, host, data }: ServeFlag
 }
 
 async function mcp({ shell, url, key }: Session): Promise<void> {
-  shell.become(process.execPath, [...NODE_FLAGS, join(shell.root, "api/mcp/stdio.ts")], {
+  shell.become(process.execPath, [...NODE_FLAGS, join(shell.root, "dist/server/mcp.js")], {
     CYRNEL_URL: url,
     ...(key !== undefined && { CYRNEL_API_KEY: key }),
   });
 }
 
 async function rotate({ shell }: Session): Promise<void> {
-  shell.become(process.execPath, [...NODE_FLAGS, join(shell.root, "api/secrets/rotate-main.ts")], {});
+  shell.become(process.execPath, [...NODE_FLAGS, join(shell.root, "dist/server/rotate-secrets.js")], {});
 }

@@ -31,7 +31,7 @@ export const ZYGOTE_V8_FLAGS = [
 ] as const;
 
 /**
- * Flags of the process child without its memory limits. What it is granted for its boot, to read runner/dist and, in the
+ * Flags of the process child without its memory limits. What it is granted for its boot, to read dist/runner and, in the
  * jail, to call the kernel (`--allow-ffi`), is added where it is started and dropped before it says `ready`.
  */
 export const CHILD_FLAGS = [

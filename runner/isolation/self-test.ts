@@ -47,7 +47,7 @@ export interface SelfTestOptions {
 }
 
 /** Command for operators, relative to the server's folder, also in the image. */
-export const DOCTOR = "node runner/isolation/doctor-main.ts";
+export const DOCTOR = "node dist/server/isolation-doctor.js";
 
 /** Entry file of the self-test's children. */
 export const SELF_TEST = join(DIST, "self-test.js");

@@ -1,12 +1,12 @@
 /**
- * The process that makes one package into one text: argument is JSON `{nodeModules, name, root}`, standard output a
- * BundledPackage or `{problem}`. Reads files of the package and of its tree, executes nothing of them.
+ * The process that makes packages into one text each. Arguments: BundleRequests as JSON. Standard output: a line of JSON for each, a
+ * BundledPackage or `{problem}`. Reads files of the packages and of their trees, executes nothing of them.
  */
 import { hash } from "node:crypto";
 import { existsSync, realpathSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 import type { Metafile } from "esbuild";
-import type { BundledPackage } from "./bundle.ts";
+import type { BundledPackage, BundleRequest } from "./bundle.ts";
 import { joinParts } from "./bundle-text.ts";
 import { checkBundle } from "./check.ts";
 import { type Compiled, compile } from "./compile.ts";
@@ -20,20 +20,21 @@ const MAX_MAPPINGS_CHARS = 4 * 1024 * 1024;
 /** In front of what esbuild made, on a line of its own. */
 const MODULE = "const module={exports:{}};let exports=module.exports;\n";
 
-const { nodeModules, name, root } = JSON.parse(process.argv[2] ?? "{}") as {
-  nodeModules: string;
-  name: string;
-  root: string;
-};
-const resolveDir = join(nodeModules, "..");
-
 interface Part {
   code: string;
   map: LineMap;
 }
 
-async function bundle(): Promise<BundledPackage> {
+/** A request, and the real path of its root. */
+interface Job extends BundleRequest {
+  base: string;
+  resolveDir: string;
+}
+
+async function bundle(request: BundleRequest): Promise<BundledPackage> {
+  const { nodeModules, name, root } = request;
   const base = realpathSync(root);
+  const job: Job = { ...request, base, resolveDir: join(nodeModules, "..") };
   if (!existsSync(join(nodeModules, name, "package.json"))) throw new Refusal(`${name} is not installed.`);
   const folder = realpathSync(join(nodeModules, name));
   if (!folder.startsWith(base + sep))
@@ -43,14 +44,14 @@ async function bundle(): Promise<BundledPackage> {
     throw new Refusal(`${name} is a native addon: a script can use JavaScript only.`);
 
   const broken = new Map<string, string>();
-  const { exports, compiled } = await compileAll(manifest, folder, base, broken);
+  const { exports, compiled } = await compileAll(job, manifest, folder, broken);
   const main = exports.get(".");
   const why = main === undefined ? undefined : broken.get(relative(base, main));
   if (why !== undefined) throw new Refusal(`${name} cannot be made into one file: ${why}`);
   const common = listCommon(exports, compiled.metafile, base);
-  const all = finish(compiled, base, START_ALL, `${END_ALL}(${JSON.stringify(common)})})`);
+  const all = finish(job, compiled, START_ALL, `${END_ALL}(${JSON.stringify(common)})})`);
   // What most scripts import is that alone: in one scope, without what leads to the rest.
-  const alone = main === undefined ? null : await compileMain(common["."] === 1, base, broken);
+  const alone = main === undefined ? null : await compileMain(job, common["."] === 1, broken);
   const parts = alone !== null && exports.size === 1 ? { all: alone, main: null } : { all, main: alone };
   const code = joinParts(parts.main?.code ?? null, parts.all.code);
   const mappings = JSON.stringify({ ...parts.all.map, ...(parts.main && { main: parts.main.map }) });
@@ -81,9 +82,9 @@ const END_ALL = "\n;return module.exports";
 
 /** A table of what can be imported, whose modules are evaluated at their first use and shared. */
 async function compileAll(
+  { base, resolveDir, name }: Job,
   manifest: Manifest,
   folder: string,
-  base: string,
   broken: Map<string, string>,
 ): Promise<{ exports: Map<string, string>; compiled: Compiled }> {
   /** Paths of files. */
@@ -115,13 +116,10 @@ module.exports=(common)=>{const read=(name,all)=>common[name]?wrap(all):all;retu
   return { exports, compiled };
 }
 
-/** Null where it cannot be had so: then there is the table. */
-async function compileMain(
-  isCommon: boolean,
-  base: string,
-  broken: Map<string, string>,
-): Promise<Part | null> {
-  const specifier = JSON.stringify(name);
+/** Returns null if the main module cannot be compiled alone: the table is used then. */
+async function compileMain(job: Job, isCommon: boolean, broken: Map<string, string>): Promise<Part | null> {
+  const { base, resolveDir } = job;
+  const specifier = JSON.stringify(job.name);
   const entry = isCommon
     ? `const{wrap}=require(${JSON.stringify(SHIMS.wrap)});exports.all=wrap(require(${specifier}))`
     : `import*as all from${specifier};export{all}`;
@@ -134,8 +132,8 @@ async function compileMain(
       isFirst: true,
     });
     return finish(
+      job,
       compiled,
-      base,
       `((require)=>{let all;return{__proto__:null,".":()=>all??=(()=>{${MODULE}`,
       "\n;return module.exports.all})()}})",
     );
@@ -145,7 +143,7 @@ async function compileMain(
   }
 }
 
-function finish({ text, map }: Compiled, base: string, start: string, end: string): Part {
+function finish({ base, name }: Job, { text, map }: Compiled, start: string, end: string): Part {
   const { code, shifts } = checkBundle(start + text + end);
   if (code.length > MAX_CODE_BYTES)
     throw new Refusal(
@@ -154,7 +152,7 @@ function finish({ text, map }: Compiled, base: string, start: string, end: strin
   return { code, map: compactMappings(map, base, shifts) };
 }
 
-/** Those that are no ES modules: as `{".": 1}`. */
+/** Returns the exports that are not ES modules, as `{".": 1}`. */
 function listCommon(
   exports: ReadonlyMap<string, string>,
   { inputs }: Metafile,
@@ -175,11 +173,14 @@ function listExternal({ outputs }: Metafile): string[] {
   return [...new Set(names)].sort();
 }
 
-let answer: BundledPackage | { problem: string };
-try {
-  answer = await bundle();
-} catch (error) {
-  if (!(error instanceof Refusal)) throw error;
-  answer = { problem: error.message };
+async function answer(request: BundleRequest): Promise<BundledPackage | { problem: string }> {
+  try {
+    return await bundle(request);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    return { problem: error.message };
+  }
 }
-process.stdout.write(JSON.stringify(answer));
+
+const requests = process.argv.slice(2).map((text) => JSON.parse(text) as BundleRequest);
+for (const made of await Promise.all(requests.map(answer))) process.stdout.write(`${JSON.stringify(made)}\n`);

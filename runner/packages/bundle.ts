@@ -4,11 +4,10 @@
  */
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import pLimit from "p-limit";
 import { RLIMIT_DATA } from "../jail/kernel/kernel-headers.ts";
 import { openKernel } from "../jail/kernel/syscalls.ts";
-import { DIST } from "../paths.ts";
 import { findNodeBinary } from "../process/node-binary.ts";
 import { endFirstWithoutMemory } from "../process/start-process.ts";
 
@@ -42,29 +41,49 @@ const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
 const MAX_DATA_BYTES = 4n * 1024n ** 3n;
 const enter = pLimit(1);
 
-/**
- * `nodeModules`: the folder under which the package `name` is installed. `root`: nothing outside of this folder gets into the bundle
- * (by default `nodeModules` itself). Rejects only for faults of ours.
- */
+export interface BundleRequest {
+  /** The folder under which the package `name` is installed. */
+  nodeModules: string;
+  name: string;
+  /** Nothing outside of this folder gets into the bundle. */
+  root: string;
+}
+
+export type BundleOutcome = BundledPackage | { problem: string };
+
+/** Nothing outside of `root` gets into the bundle (by default `nodeModules` itself). Rejects only for faults of ours. */
 export async function bundlePackage(
   nodeModules: string,
   name: string,
   { root = nodeModules, maxMs = MAX_MS }: { root?: string; maxMs?: number } = {},
-): Promise<BundledPackage | { problem: string }> {
-  return enter(() => run(JSON.stringify({ nodeModules, name, root }), maxMs));
+): Promise<BundleOutcome> {
+  const [made] = await bundlePackages([{ nodeModules, name, root }], maxMs);
+  return made as BundleOutcome;
 }
 
-function run(request: string, maxMs: number): Promise<BundledPackage | { problem: string }> {
+/** Bundles packages in one process, which shares its bounds between them. Returns the outcomes in the order of the requests. */
+export async function bundlePackages(
+  requests: readonly BundleRequest[],
+  maxMs: number,
+): Promise<BundleOutcome[]> {
+  return enter(() => run(requests, maxMs));
+}
+
+function run(requests: readonly BundleRequest[], maxMs: number): Promise<BundleOutcome[]> {
   return new Promise((resolve, reject) => {
-    const program = join(DIST, "../packages/bundle-main.ts");
+    const program = fileURLToPath(new URL("./bundle-main.ts", import.meta.url));
     const flags = ["--no-warnings", "--max-old-space-size=1024", "--stack-size=3900"];
-    const child = spawn(findNodeBinary().path, [...flags, program, request], {
-      cwd: "/",
-      env: { GOMAXPROCS: "2", GOMEMLIMIT: "1GiB" },
-      stdio: ["ignore", "pipe", "pipe"],
-      // esbuild is a process below it, and has to end with it.
-      detached: true,
-    });
+    const child = spawn(
+      findNodeBinary().path,
+      [...flags, program, ...requests.map((one) => JSON.stringify(one))],
+      {
+        cwd: "/",
+        env: { GOMAXPROCS: "2", GOMEMLIMIT: "1GiB" },
+        stdio: ["ignore", "pipe", "pipe"],
+        // esbuild is a process below it, and has to end with it.
+        detached: true,
+      },
+    );
     let isOver = false;
     const end = () => {
       isOver = true;
@@ -88,9 +107,20 @@ function run(request: string, maxMs: number): Promise<BundledPackage | { problem
     });
     child.once("close", (code) => {
       clearTimeout(timer);
-      if (code === 0) resolve(JSON.parse(Buffer.concat(chunks).toString()));
+      if (code === 0)
+        resolve(
+          Buffer.concat(chunks)
+            .toString()
+            .trimEnd()
+            .split("\n")
+            .map((line) => JSON.parse(line)),
+        );
       else if (isOver || code === null || OUT_OF_MEMORY.test(said))
-        resolve({ problem: `It takes more than ${maxMs} ms, or too much memory, to be made into one file.` });
+        resolve(
+          requests.map(() => ({
+            problem: `It takes more than ${maxMs} ms, or too much memory, to be made into one file.`,
+          })),
+        );
       else reject(new Error(`The bundler ended with code ${code}: ${said.slice(0, 2000)}`));
     });
     limitMemory(child);

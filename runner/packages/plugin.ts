@@ -6,6 +6,7 @@ import { constants } from "node:fs";
 import { type FileHandle, open, realpath } from "node:fs/promises";
 import { builtinModules } from "node:module";
 import { basename, dirname, isAbsolute, join, relative, sep } from "node:path";
+import { fileURLToPath } from "node:url";
 import type { BuildOptions, Loader, OnLoadResult, Plugin, PluginBuild } from "esbuild";
 import { BUILTINS, reasonForAbsence } from "../source/modules/names.ts";
 import { createBrowserMaps } from "./browser-maps.ts";
@@ -13,7 +14,7 @@ import { createBrowserMaps } from "./browser-maps.ts";
 /** Ends the bundling; the message is for who installs the package. */
 export class Refusal extends Error {}
 
-const SHIM_FOLDER = join(import.meta.dirname, "shims");
+const SHIM_FOLDER = fileURLToPath(new URL("./shims", import.meta.url));
 export const SHIMS = {
   node: join(SHIM_FOLDER, "node.ts"),
   wrap: join(SHIM_FOLDER, "wrap.ts"),

@@ -1,7 +1,7 @@
 /** The packages that one of the starter set is made of, as the lock file of this project has them and npm has installed them. */
 import { readdirSync, readFileSync, statSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { DIST } from "../paths.ts";
+import { join } from "node:path";
+import { ROOT } from "../paths.ts";
 
 /** As the record of an installed package has its members. */
 export interface StarterMember {
@@ -28,8 +28,6 @@ interface Locked {
   peerDependencies?: Record<string, string>;
   peerDependenciesMeta?: Record<string, { optional?: boolean }>;
 }
-
-const ROOT = dirname(dirname(DIST));
 
 /** The package itself first. @throws Error where the lock file does not have one that is needed, or no integrity of it. */
 export function readStarterTree(name: string): StarterMember[] {

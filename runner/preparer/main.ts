@@ -1,7 +1,6 @@
 /**
  * A preparer: a process that parses sources for the server, one job after another, and never executes them. The
- * server ends it when a
- * job takes too long (pool.ts). Built into one file (runner/build.ts).
+ * server ends it when a job takes too long (pool.ts). Built into one file (build/runner.ts).
  */
 import { subscribe } from "node:diagnostics_channel";
 import { prepareFile } from "../source/modules/file.ts";

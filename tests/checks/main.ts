@@ -9,7 +9,19 @@ import { listChangedFiles } from "./changed.ts";
 import { TSC } from "./packages.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
-const FOLDERS = ["api", "runner", "kernel", "modules", "sdk", "client", "command", "web", "tests", "bench"];
+const FOLDERS = [
+  "api",
+  "build",
+  "runner",
+  "kernel",
+  "modules",
+  "sdk",
+  "client",
+  "command",
+  "web",
+  "tests",
+  "bench",
+];
 const AT_ONCE = 2;
 const MAX_OUTPUT_BYTES = 64 << 20;
 

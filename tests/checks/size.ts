@@ -10,7 +10,7 @@ import { CEILING } from "./ceiling.ts";
 import { parse, readComments, visitTokens } from "./comments.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
-const FOLDERS = ["api", "runner", "kernel", "modules", "sdk", "client", "command", "web"];
+const FOLDERS = ["api", "build", "runner", "kernel", "modules", "sdk", "client", "command", "web"];
 const GENERATED = ["client/schema.ts"];
 const BENCH_DATA = "bench/truth/cases/";
 const MAX_BENCH_LINES = 3500;

@@ -18,7 +18,7 @@ failed=0
 check() { # name, pattern
   if grep -qE "$2" <<<"$report"; then passed=$((passed + 1)); else failed=$((failed + 1)); printf 'FAILED %s: expected %s\n' "$1" "$2"; fi
 }
-report=$(inside "$node" runner/isolation/doctor-main.ts strict) || true
+report=$(inside "$node" dist/server/isolation-doctor.js strict) || true
 check 'strict is refused for Landlock' '^strict: Isolation level strict needs layers 2 and 3 \(Landlock\)'
 check 'standard is advised' 'CYRNEL_ISOLATION=standard\.$'
 check 'standard stands' '^Level strict does not stand; standard does\.$'

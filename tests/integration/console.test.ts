@@ -7,7 +7,7 @@ import { registerConsole } from "#api/console/pages.ts";
 import type { App } from "#api/http/app-type.ts";
 import { buildHttpApp, TEST_KEY } from "./harness/http-app.ts";
 
-const FILES = path.resolve(import.meta.dirname, "../../web/dist/site/console");
+const FILES = path.resolve(import.meta.dirname, "../../dist/console/console");
 
 let app: App;
 beforeAll(async () => {

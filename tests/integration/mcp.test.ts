@@ -11,7 +11,7 @@ import { TEST_KEY } from "./harness/http-app.ts";
 import { connectMcp, connectWith, type McpClient } from "./mcp-client.ts";
 import { startToolsServer, type ToolsServer } from "./tools-server.ts";
 
-const STDIO = path.resolve(import.meta.dirname, "../../api/mcp/stdio.ts");
+const STDIO = path.resolve(import.meta.dirname, "../../dist/server/mcp.js");
 const ENVIRONMENT: BuiltinModule = {
   id: "typescript-process",
   type: "environment",

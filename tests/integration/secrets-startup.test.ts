@@ -134,7 +134,7 @@ test("secrets rotate: everything is encrypted with the current key afterwards, o
 
 function rotate(environment: Record<string, string>): Promise<{ code: number; stderr: string }> {
   return new Promise((resolve) => {
-    const program = path.join(ROOT, "api/secrets/rotate-main.ts");
+    const program = path.join(ROOT, "dist/server/rotate-secrets.js");
     execFile(
       process.execPath,
       [program],

@@ -81,7 +81,7 @@ async function open({ instantiate, config }: Subject, isolation?: IsolationLevel
   return { environment, run, warnings };
 }
 
-/** Processes this one started that run a file of runner/dist, without the zygote. */
+/** Processes this one started that run a file of dist/runner, without the zygote. */
 function listChildren(): number[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
@@ -258,7 +258,7 @@ describe.runIf(process.platform === "linux")("the spawner of a jail", () => {
 
 describe.runIf(process.platform === "linux")("the doctor", () => {
   const doctor = (args: string[], flags: string[] = []) => {
-    const program = join(import.meta.dirname, "../../runner/isolation/doctor-main.ts");
+    const program = join(import.meta.dirname, "../../dist/server/isolation-doctor.js");
     return promisify(execFile)(process.execPath, [...flags, program, ...args]).then(
       ({ stdout }) => ({ code: 0, stdout }),
       ({ code, stdout }) => ({ code, stdout }),

@@ -20,7 +20,19 @@ import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 const PROJECT = path.resolve(import.meta.dirname, "../..");
-const FOLDERS = ["api", "runner", "kernel", "modules", "sdk", "client", "command", "web", "tests", "bench"];
+const FOLDERS = [
+  "api",
+  "build",
+  "runner",
+  "kernel",
+  "modules",
+  "sdk",
+  "client",
+  "command",
+  "web",
+  "tests",
+  "bench",
+];
 
 interface CruiseReport {
   modules: {

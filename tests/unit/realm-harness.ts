@@ -42,7 +42,7 @@ export interface RealmOptions {
   echoReplies?: boolean;
 }
 
-const pack = readFileSync(join(import.meta.dirname, "../../runner/dist/realm.bin"));
+const pack = readFileSync(join(import.meta.dirname, "../../dist/runner/realm.bin"));
 const head = readRealmHead((lengthBytes) => pack.subarray(0, lengthBytes));
 const libraries = cutLibraries(pack, head);
 const compile = ({ source }: RealmPart) =>

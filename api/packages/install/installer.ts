@@ -4,9 +4,9 @@
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { realpath } from "node:fs/promises";
-import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Duplex } from "node:stream";
+import { fileURLToPath } from "node:url";
 import { RLIMIT_DATA, RLIMIT_FSIZE } from "#runner/jail/kernel/kernel-headers.ts";
 import { openKernel } from "#runner/jail/kernel/syscalls.ts";
 import { typesOf } from "#runner/packages/types.ts";
@@ -47,7 +47,7 @@ export class InstallProblem extends Error {
   override readonly name = "InstallProblem";
 }
 
-const ENTRY = join(import.meta.dirname, "main.ts");
+const ENTRY = fileURLToPath(new URL("./main.ts", import.meta.url));
 const MAX_HEAP_MB = 1024;
 const MAX_DATA_BYTES = 2n * 1024n ** 3n;
 const MAX_FILE_BYTES = 320n * 1024n ** 2n;

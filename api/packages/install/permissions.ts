@@ -11,10 +11,11 @@ export function permissionFlags(folder: string): string[] {
   ];
 }
 
-/** Its own modules, and the packages that it may find from there. Node takes a folder with all that it holds. */
+/** Returns its own modules and the packages it finds from there. Node allows a folder with everything in it. */
 function codePlaces(): string[] {
   const root = findRoot();
-  const places = ["package.json", "api/packages/install", "api/bounds"].map((place) => join(root, place));
+  // The bundle, or sources: what main.ts imports.
+  const places = [import.meta.dirname, join(root, "package.json"), join(root, "api/bounds")];
   for (let folder = root; ; folder = dirname(folder)) {
     const modules = join(folder, "node_modules");
     if (existsSync(modules)) places.push(modules, realpathSync(modules));

@@ -14,7 +14,7 @@ export interface RealmSource {
   libraries: Record<string, string>;
 }
 
-/** The realm and its libraries, as runner/build.ts embeds them into the slot's file: a slot may read no file. */
+/** The realm and its libraries, as build/runner.ts embeds them into the slot's file: a slot may read no file. */
 export function readRealmSource(): RealmSource {
   return { core: CYRNEL_REALM_CORE, libraries: CYRNEL_REALM_LIBRARIES };
 }

@@ -6,7 +6,6 @@
 import { closeSync } from "node:fs";
 import { access } from "node:fs/promises";
 import { Socket } from "node:net";
-import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import {
   type BirthGroup,
@@ -57,8 +56,6 @@ interface Waiting {
   isLate: boolean;
 }
 
-/** Next to this file, or next to the bundle that contains it. */
-const THREAD_FILE = `./spawner-thread${extname(import.meta.filename)}`;
 /** Deadline from order to pid. Starting is one system call; only a hanging file system takes longer. */
 const MAX_START_MS = 10_000;
 
@@ -79,7 +76,7 @@ export function bootSpawnerAhead(): void {
 }
 
 function bootThread(): BootedThread {
-  const worker = new Worker(new URL(THREAD_FILE, import.meta.url), {
+  const worker = new Worker(new URL("./spawner-thread.ts", import.meta.url), {
     env: {},
     execArgv: ["--no-warnings"],
     resourceLimits: { maxOldGenerationSizeMb: 64 },

@@ -8,7 +8,7 @@ import type { Route } from "playwright-core";
 import { expect, test } from "vitest";
 import { TSC } from "#tests/checks/packages.ts";
 import { TEST_KEY } from "#tests/integration/harness/http-app.ts";
-import { buildConsole } from "../../../web/build.ts";
+import { buildSite } from "../../../build/console.ts";
 import { chromiumPath, launchBrowser, signIn } from "./browser.ts";
 import { startConsoleServer } from "./console-server.ts";
 
@@ -38,7 +38,7 @@ test.skipIf(chromiumPath === null)("the recipe's page is two files, and is there
   const site = path.join(web, "dist/site");
   const [server] = await Promise.all([
     startConsoleServer(),
-    buildConsole(web, site),
+    buildSite(web, site),
     run(process.execPath, [TSC, "--noEmit", "-p", web]),
   ]);
   undo.use(server);

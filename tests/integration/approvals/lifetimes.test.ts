@@ -146,7 +146,7 @@ test("after `secrets rotate` what waits is read, approved and repeated with the 
   const asking = await first.submit('ask {"message":"How much?","schema":{"type":"integer"}}');
   const [question = ""] = await first.paused(asking);
   await stop(first);
-  const rotated = await run(process.execPath, ["api/secrets/rotate-main.ts"], {
+  const rotated = await run(process.execPath, ["dist/server/rotate-secrets.js"], {
     env: {
       PATH: process.env.PATH ?? "",
       DATABASE_URL: database.url,

@@ -1,4 +1,4 @@
-/** The real `node api/main.ts` as a process of its own, the way `npm start` runs it. */
+/** The real server as its own process, the way `npm start` runs it. */
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import path from "node:path";
@@ -33,13 +33,14 @@ export interface MainOptions {
   stdout?: number;
 }
 
-/** Starts it with nothing of this process' environment but PATH and where compiled code is kept. */
+/** Starts it with nothing of this process' environment but PATH and the folder of compiled code. */
 export function startMain(options: MainOptions = {}): MainProcess {
   const command = [
     process.execPath,
+    "--enable-source-maps",
     "--disable-sigusr1",
     ...(options.nodeFlags ?? []),
-    path.join(ROOT, "api/main.ts"),
+    path.join(ROOT, "dist/server/main.js"),
   ];
   if (options.maxDescriptors !== undefined) {
     command.unshift("sh", "-c", `ulimit -n ${options.maxDescriptors} && exec "$0" "$@"`);

@@ -12,7 +12,7 @@ import type { StartParams } from "#runner/wire/protocol.ts";
 import { DEFAULT_SESSION_LIMITS } from "#runner/wire/protocol.ts";
 
 const node = findNodeBinary();
-const DIST = join(import.meta.dirname, "../../../runner/dist");
+const DIST = join(import.meta.dirname, "../../../dist/runner");
 const HOSTILE = join(import.meta.dirname, "hostile-child.cjs");
 
 const common = {

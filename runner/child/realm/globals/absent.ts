@@ -1,5 +1,5 @@
 /**
- * Stands in for built-ins a script does not have where a library names them; put into the bundle by runner/build.ts.
+ * Stands in for built-ins a script does not have where a library names them; put into the bundle by build/runner.ts.
  * No value is ever an instance of it.
  */
 export class SharedArrayBuffer {

@@ -1,19 +1,17 @@
 /**
  * Builds the console: one page, files with a hash in their name, nothing from outside, each also in brotli for the server to
- * send. As a program (`npm run build`) into web/dist/site, unless what is there was built of the same sources.
+ * send.
  */
-import { createHash } from "node:crypto";
-import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { promisify } from "node:util";
 import { brotliCompress, constants } from "node:zlib";
 import { build, type Metafile } from "esbuild";
 
-const SITE = path.join(import.meta.dirname, "dist/site");
-const STAMP = "sources.sha256";
-/** Besides web/ itself: what it imports, and what decides about versions. */
-const SOURCES = ["../client", "../kernel", "../package-lock.json"];
+const WEB = path.join(import.meta.dirname, "../web");
+const SITE = path.join(import.meta.dirname, "../dist/console");
+/** Inputs that esbuild does not see. */
+const OTHER_INPUTS = ["web/index.html", "web/icons-license.md"];
 const COMPRESSED = /\.(js|css|svg|html|md)$/;
 const BROTLI_QUALITY = 11;
 const FONTS = ["inter", "jetbrains-mono"].map(
@@ -21,8 +19,18 @@ const FONTS = ["inter", "jetbrains-mono"].map(
 );
 const compress = promisify(brotliCompress);
 
-/** `web`: the folder of the sources; `site`: where index.html and console/ go. */
-export async function buildConsole(web: string, site: string): Promise<void> {
+/** Returns the files that it was made of. */
+export async function buildConsole(): Promise<string[]> {
+  const fresh = `${SITE}.${process.pid}`;
+  await mkdir(fresh, { recursive: true });
+  const { inputs } = await buildSite(WEB, fresh);
+  await rm(SITE, { recursive: true, force: true });
+  await rename(fresh, SITE);
+  return [...Object.keys(inputs).map((input) => path.join("web", input)), ...OTHER_INPUTS];
+}
+
+/** Builds the sources in `web` into `site`: index.html and console/. */
+export async function buildSite(web: string, site: string): Promise<Metafile> {
   const assets = path.join(site, "console");
   const { metafile } = await build({
     absWorkingDir: web,
@@ -57,6 +65,7 @@ export async function buildConsole(web: string, site: string): Promise<void> {
     const params = { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY };
     await writeFile(`${file}.br`, await compress(await readFile(file), { params }));
   }
+  return metafile;
 }
 
 /** The page with the names that its files got: `{{main.tsx}}` is what main.tsx became. */
@@ -98,38 +107,7 @@ async function listLicenses(web: string, { inputs }: Metafile): Promise<string> 
   return parts.join("\n");
 }
 
-async function hashSources(): Promise<string> {
-  const hash = createHash("sha256");
-  for (const source of [".", ...SOURCES]) {
-    for (const file of await listFiles(path.resolve(import.meta.dirname, source))) {
-      hash
-        .update(`${path.relative(import.meta.dirname, file)}\0`)
-        .update(await readFile(file))
-        .update("\0");
-    }
-  }
-  return hash.digest("hex");
-}
-
-async function listFiles(place: string): Promise<string[]> {
-  if (/\.(?:json|ts)$/.test(place)) return [place];
-  const entries = await readdir(place, { recursive: true, withFileTypes: true });
-  return entries
-    .filter((entry) => entry.isFile())
-    .map(({ parentPath, name }) => path.join(parentPath, name))
-    .filter((file) => place !== import.meta.dirname || !file.startsWith(path.join(place, "dist/")))
-    .sort();
-}
-
-if (import.meta.main) {
-  const sources = await hashSources();
-  const stamp = path.join(SITE, STAMP);
-  if (!existsSync(stamp) || (await readFile(stamp, "utf8")) !== sources) {
-    const fresh = `${SITE}.${process.pid}`;
-    await mkdir(fresh, { recursive: true });
-    await buildConsole(import.meta.dirname, fresh);
-    await writeFile(path.join(fresh, STAMP), sources);
-    await rm(SITE, { recursive: true, force: true });
-    await rename(fresh, SITE);
-  }
+async function listFiles(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => path.join(parentPath, name));
 }

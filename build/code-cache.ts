@@ -1,13 +1,12 @@
 /**
- * Run by build.ts in a Node with a child's flags: packs the realm with V8 code caches. They are taken after scripts
- * have run, so that
- * they hold exactly the functions that runs need. Arguments: sources as JSON, the pack to write.
+ * Run by runner.ts in a Node with a child's flags: packs the realm with V8 code caches. They are taken after scripts
+ * have run, so that they hold exactly the functions that runs need. Arguments: sources as JSON, the pack to write.
  */
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { setImmediate } from "node:timers/promises";
 import v8 from "node:v8";
 import vm from "node:vm";
-import { encodeRealmPack, type RealmPart } from "./child/realm-pack.ts";
+import { encodeRealmPack, type RealmPart } from "#runner/child/realm-pack.ts";
 
 /** Typical for most scripts, without libraries: a larger cache of the core slows every start. */
 const COMMON_SCRIPT = `(async () => {

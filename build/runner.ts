@@ -1,22 +1,23 @@
 /**
- * Builds runner/dist: the realm with its V8 code caches, the process child, the isolate slot, the self-test's child
- * and the preparer of
- * sources, one file each, and the starter packages. Run by `npm run build`; takes no arguments.
+ * Builds dist/runner: the realm with its V8 code caches, the process child, the slot of isolates, the child of the self-test and
+ * the preparer of sources, one file each.
  */
-import { execFileSync } from "node:child_process";
+import { execFile } from "node:child_process";
 import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { join, sep } from "node:path";
-import { type BuildOptions, build, type Plugin, type PluginBuild } from "esbuild";
-import { CHILD_V8_FLAGS, ZYGOTE_V8_FLAGS } from "./child/flags.ts";
-import { buildStarterSet } from "./packages/starter.ts";
-import { DIST, ZYGOTE_FOLDER } from "./paths.ts";
+import { promisify } from "node:util";
+import { type BuildOptions, build, type Metafile, type Plugin, type PluginBuild } from "esbuild";
+import { CHILD_V8_FLAGS, ZYGOTE_V8_FLAGS } from "#runner/child/flags.ts";
+import { DIST, ROOT, ZYGOTE_FOLDER } from "#runner/paths.ts";
 
-const ROOT = import.meta.dirname;
-const REALM = join(ROOT, "child/realm") + sep;
+const REALM = join(ROOT, "runner/child/realm") + sep;
+/** Files that anything here was made of. */
+const inputs = new Set<string>();
 
 const COMMON: BuildOptions = {
-  // Resolves aliases from here, wherever the build starts.
-  absWorkingDir: join(ROOT, ".."),
+  // Aliases are resolved from here, wherever the build is started.
+  absWorkingDir: ROOT,
+  metafile: true,
   bundle: true,
   write: false,
   target: "node26",
@@ -34,14 +35,14 @@ const REALM_OPTIONS: BuildOptions = {
   minify: true,
   alias: { "@exodus/bytes/encoding.js": "@exodus/bytes/encoding-lite.js" },
   plugins: [{ name: "replacements", setup: replaceLibraries }],
-  inject: [join(ROOT, "child/realm/globals/absent.ts")],
+  inject: [join(ROOT, "runner/child/realm/globals/absent.ts")],
 };
 
 /** Puts our small wrapper before tr46, except for that wrapper itself, and ours in place of libraries' `process`. */
 function replaceLibraries({ onResolve }: PluginBuild): void {
-  const front = join(ROOT, "child/realm/globals/tr46-on-demand.ts");
+  const front = join(ROOT, "runner/child/realm/globals/tr46-on-demand.ts");
   onResolve({ filter: /^tr46$/ }, ({ importer }) => (importer === front ? null : { path: front }));
-  const shim = join(ROOT, "child/realm/modules/process-shim.ts");
+  const shim = join(ROOT, "runner/child/realm/modules/process-shim.ts");
   onResolve({ filter: /^process\/?$/ }, () => ({ path: shim }));
 }
 
@@ -77,14 +78,19 @@ async function buildSplitRealm(): Promise<SplitRealm> {
 
 /** Bundles one part as an expression that returns the export `member`, or all exports if null. */
 async function bundle(entry: string, member: string | null, names: Map<string, string>): Promise<string> {
-  const { outputFiles } = await build({
+  const { outputFiles, metafile } = await build({
     ...REALM_OPTIONS,
     entryPoints: [entry],
     banner: { js: '((require)=>{"use strict";const module={exports:{}},{exports}=module;' },
     footer: { js: `;return module.exports${member === null ? "" : `.${member}`}})` },
     plugins: [leaveOutLibraries(entry, names), ...(REALM_OPTIONS.plugins ?? [])],
   });
+  record(metafile);
   return (outputFiles?.[0]?.text ?? "").trim().replace(/;$/, "");
+}
+
+function record(metafile: Metafile | undefined): void {
+  for (const input of Object.keys(metafile?.inputs ?? {})) inputs.add(input);
 }
 
 function leaveOutLibraries(entry: string, names: Map<string, string>): Plugin {
@@ -120,11 +126,11 @@ async function writePack(
   const main = `((require,CYRNEL_HEAD,CYRNEL_FILE)=>{${child}\n})`;
   const require = `(name)=>{if(name in loaded)return loaded[name];let make;try{make=load(name)}catch{}if(typeof make!=="function")throw new Overflow("Maximum call stack size exceeded");return loaded[name]=make(require)}`;
   const packed = `((load)=>{"use strict";const Overflow=RangeError,loaded={__proto__:null},require=${require};return(${core})(require)})`;
-  const sources = join(DIST, `realm-sources.${process.pid}.json`);
+  const sources = join(folder, `realm-sources.${process.pid}.json`);
   await writeFile(sources, JSON.stringify({ main, core: packed, libraries }));
   try {
-    const args = [...flags, join(ROOT, "build-cache.ts"), sources, join(folder, "realm.bin")];
-    execFileSync(process.execPath, args, { stdio: "inherit" });
+    const program = join(import.meta.dirname, "code-cache.ts");
+    await promisify(execFile)(process.execPath, [...flags, program, sources, join(folder, "realm.bin")]);
   } finally {
     await rm(sources);
   }
@@ -132,7 +138,7 @@ async function writePack(
 
 /** Bundles a process into one file, without dependencies unless `options` says otherwise. */
 async function buildProcess(entry: string, options: BuildOptions): Promise<string> {
-  const { outputFiles } = await build({
+  const { outputFiles, metafile } = await build({
     ...COMMON,
     entryPoints: [entry],
     platform: "node",
@@ -141,6 +147,7 @@ async function buildProcess(entry: string, options: BuildOptions): Promise<strin
     minifyWhitespace: true,
     ...options,
   });
+  record(metafile);
   return outputFiles?.[0]?.text ?? "";
 }
 
@@ -150,27 +157,39 @@ async function write(path: string, text: string): Promise<void> {
   await rename(`${path}.${process.pid}`, path);
 }
 
-const realm = await buildSplitRealm();
-const child = await buildProcess(join(ROOT, "child/main.ts"), {});
-const loader = await buildProcess(join(ROOT, "child/load.ts"), {});
-for (const [folder, flags] of [
-  [DIST, CHILD_V8_FLAGS],
-  [join(DIST, ZYGOTE_FOLDER), [...CHILD_V8_FLAGS, ...ZYGOTE_V8_FLAGS]],
-] as const) {
-  await mkdir(folder, { recursive: true });
-  await writePack(realm, child, flags, folder);
-  await write(join(folder, "child.js"), loader);
+/** Returns the files that it was made of. */
+export async function buildRunner(): Promise<string[]> {
+  const [realm, child, loader] = await Promise.all([
+    buildSplitRealm(),
+    buildProcess(join(ROOT, "runner/child/main.ts"), {}),
+    buildProcess(join(ROOT, "runner/child/load.ts"), {}),
+  ]);
+  const packs = [
+    [DIST, CHILD_V8_FLAGS],
+    [join(DIST, ZYGOTE_FOLDER), [...CHILD_V8_FLAGS, ...ZYGOTE_V8_FLAGS]],
+  ] as const;
+  const writePacks = packs.map(async ([folder, flags]) => {
+    await mkdir(folder, { recursive: true });
+    await writePack(realm, child, flags, folder);
+    await write(join(folder, "child.js"), loader);
+  });
+  await Promise.all(writePacks);
+  // A slot has no right to read another file: the realm is inside.
+  const slot = await buildProcess(join(ROOT, "modules/typescript-ivm/slot/main.ts"), {
+    define: {
+      CYRNEL_REALM_CORE: JSON.stringify(realm.core),
+      CYRNEL_REALM_LIBRARIES: JSON.stringify(realm.libraries),
+    },
+  });
+  await write(join(DIST, "slot.js"), slot);
+  await write(
+    join(DIST, "self-test.js"),
+    await buildProcess(join(ROOT, "runner/isolation/self-test-child.ts"), {}),
+  );
+  const preparer = await buildProcess(join(ROOT, "runner/preparer/main.ts"), {
+    format: "esm",
+    packages: "external",
+  });
+  await write(join(DIST, "preparer.mjs"), preparer);
+  return [...inputs, "runner/child/flags.ts", "runner/child/realm-pack.ts"];
 }
-// A slot may not read other files, so the realm is included.
-const slotEntry = join(ROOT, "../modules/typescript-ivm/slot/main.ts");
-const slot = await buildProcess(slotEntry, {
-  define: {
-    CYRNEL_REALM_CORE: JSON.stringify(realm.core),
-    CYRNEL_REALM_LIBRARIES: JSON.stringify(realm.libraries),
-  },
-});
-await write(join(DIST, "slot.js"), slot);
-await write(join(DIST, "self-test.js"), await buildProcess(join(ROOT, "isolation/self-test-child.ts"), {}));
-const preparer = await buildProcess(join(ROOT, "preparer/main.ts"), { format: "esm", packages: "external" });
-await write(join(DIST, "preparer.mjs"), preparer);
-await buildStarterSet();

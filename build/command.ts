@@ -1,0 +1,70 @@
+/** Builds dist/command, the command as one file, and fills its cache of compiled code. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { rm, symlink } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { build, type PluginBuild } from "esbuild";
+import { ROOT, resolveFileUrls, writeOutputs } from "./bundling.ts";
+
+const DIST = join(ROOT, "dist/command");
+
+/** zod must not compile its parsers: each is used once or twice, which costs less than compiling. */
+const BANNER = "(globalThis.__zod_globalConfig ??= {}).jitless = true;";
+
+/** A sixth of the bundle would be zod's messages in languages that the command does not speak. */
+function keepEnglish({ onLoad }: PluginBuild): void {
+  onLoad({ filter: /zod\/v4\/locales\/index\.js$/ }, ({ path }) => ({
+    contents: 'export { default as en } from "./en.js";',
+    resolveDir: dirname(path),
+  }));
+}
+
+/** Returns the files that it was made of. */
+export async function buildCommand(): Promise<string[]> {
+  const { outputFiles, metafile } = await build({
+    absWorkingDir: ROOT,
+    entryPoints: { main: "command/main.ts" },
+    outdir: DIST,
+    bundle: true,
+    // One file, in which what is imported on demand is also evaluated on demand: Node loads it in less time than modules.
+    format: "cjs",
+    outExtension: { ".js": ".cjs" },
+    define: {
+      "import.meta.dirname": "__dirname",
+      "import.meta.filename": "__filename",
+      "import.meta.url": "CYRNEL_URL",
+    },
+    platform: "node",
+    target: "node26",
+    minify: true,
+    plugins: [resolveFileUrls("dist/command"), { name: "zod-in-english", setup: keepEnglish }],
+    metafile: true,
+    legalComments: "none",
+    charset: "ascii",
+    logLevel: "warning",
+    // It looks for its program beside itself.
+    external: ["esbuild"],
+    banner: { js: `${BANNER} const CYRNEL_URL = require("node:url").pathToFileURL(__filename).href;` },
+    write: false,
+  });
+  await writeOutputs(DIST, outputFiles);
+  // npm links the commands of dependencies there, not those of the package itself.
+  const bin = join(ROOT, "node_modules/.bin");
+  if (existsSync(bin)) {
+    await rm(join(bin, "cyrnel"), { force: true });
+    await symlink("../../command/cyrnel", join(bin, "cyrnel")).catch(() => {});
+  }
+  return Object.keys(metafile.inputs);
+}
+
+/** Runs a script once, so that the command's code is compiled: who runs it later may not be allowed to write the cache. */
+export async function warmUpCommand(): Promise<void> {
+  // Fails for another user's cache, which may stay: Node checks each of its files.
+  await rm(join(ROOT, "dist/compiled"), { recursive: true, force: true }).catch(() => {});
+  const command = spawn(join(ROOT, "command/cyrnel"), ["run", "-", "--local"], {
+    stdio: ["pipe", "ignore", "ignore"],
+  });
+  command.stdin.on("error", () => {}).end("return 1");
+  await once(command, "close");
+}
