@@ -2,13 +2,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { OpenStream } from "#sdk";
 
-/** Larger bodies go to a script as a file or a stream. */
+/** Larger bodies reach a script as a file or a stream. */
 export const MAX_INLINE_BYTES = 1024 * 1024;
-/** A body that ends sooner is part of the answer. */
+/** A body that ends sooner comes inline. */
 const STREAM_AFTER_MS = 250;
 
 export interface IncomingBody {
-  /** Bytes that `take` has read. */
   readonly size: number;
   /** Reads until the body ends, exceeds `maxBytes`, or `maxMs` have passed, if not null. Returns true if it has ended. */
   take(maxBytes: number, maxMs: number | null): Promise<boolean>;

@@ -1,20 +1,20 @@
 /**
- * What an IP address is: part of the public internet or not, link-local or a cloud's metadata service, and which
- * other addresses it carries inside. Follows the IANA special-purpose registries; decides nothing.
+ * Classifies IP addresses by the IANA special-purpose registries: public or not, link-local, cloud metadata, and which addresses they
+ * carry inside. Decides nothing.
  */
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 
 export type Address = ipaddr.IPv4 | ipaddr.IPv6;
-/** A block of addresses; the prefix length counts bits. */
+/** A network and its prefix length in bits. */
 export type Block = readonly [Address, number];
 
-/** One address a connection to `outer` may end up at. */
+/** An address that a connection may end up at. */
 export interface Face {
   address: Address;
-  /** Why it is not the public internet; null when it is. */
+  /** Names why the address is not public, or null. */
   nonPublic: string | null;
-  /** Link-local or metadata: no broad rule may cover it. Null when it is neither. */
+  /** Names a kind that no broad rule may allow (link-local, metadata), or null. */
   guarded: string | null;
 }
 
@@ -60,16 +60,16 @@ const NON_PUBLIC = named({
   "an address that wraps an IPv4 address": ["::/96", "::ffff:0:0:0/96", "64:ff9b:1::/48", "2002::/16"],
 });
 
-/** Nothing else of IPv6 is assigned for public use. */
+/** The only IPv6 range assigned for public use. */
 const PUBLIC_IPV6 = blockOf("2000::/3");
 
-/** IPv6 addresses of a block that carry an IPv4 address. */
+/** A block of IPv6 addresses that carry an IPv4 address. */
 interface Carrier {
   block: Block;
   /** The unspecified address and loopback carry nothing. */
   except?: Block;
   offsetBytes: number;
-  /** A connection goes to the carried address in any case. */
+  /** Connections always go to the carried address. */
   isTransparent: boolean;
   isInverted?: boolean;
 }
@@ -83,28 +83,27 @@ const CARRIERS: readonly Carrier[] = [
   { block: blockOf("::ffff:0:0:0/96"), offsetBytes: 12, isTransparent: false },
   { block: blockOf("64:ff9b:1::/96"), offsetBytes: 12, isTransparent: false },
   { block: blockOf("2002::/16"), offsetBytes: 2, isTransparent: false },
-  // Teredo: the client's address with all bits turned over.
+  // Teredo inverts the bits of the client's address.
   { block: blockOf("2001::/32"), offsetBytes: 12, isTransparent: false, isInverted: true },
 ];
 
-/** Null for what is no IP address in its usual notation (no octal, hexadecimal or shortened IPv4). A zone id is dropped. */
+/** Returns null unless `text` is an address in usual notation (no octal, hexadecimal or shortened IPv4). Drops a zone id. */
 export function parseAddress(text: string): Address | null {
   const bare = text.replace(/%.*$/s, "");
   const family = isIP(bare);
   if (family === 0) return null;
-  // The library reads ::8.8.8.8 as ::ffff:8.8.8.8, which is another address; the form without dots is read right.
+  // The library misreads ::8.8.8.8 as ::ffff:8.8.8.8; without dots it reads the right address.
   const plain = family === 6 && bare.includes(".") ? new URL(`http://[${bare}]`).hostname.slice(1, -1) : bare;
   return ipaddr.parse(plain);
 }
 
-/** Whether the block holds the address; blocks of the other family hold none. */
 export function contains([network, prefixLength]: Block, address: Address): boolean {
   return network.kind() === address.kind() && address.match(network as never, prefixLength);
 }
 
 /**
- * The address itself and, for an IPv6 address that carries an IPv4 one, that one too: a rule has to hold for each.
- * Where a connection always goes to the carried address, only that one counts.
+ * Lists the address and the IPv4 addresses that it carries; rules apply to each. Lists only the carried one if connections always go
+ * there.
  */
 export function listFaces(outer: Address): Face[] {
   const carried = CARRIERS.filter(

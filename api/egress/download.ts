@@ -1,32 +1,25 @@
-/**
- * Downloads a file over the guarded fetch: http(s) only, bounded in time, redirects and bytes. Nothing is stored, no
- * credential is sent.
- */
+/** Downloads a file over the guarded fetch, without credentials, within limits of time, redirects and bytes. */
 import { AppError } from "../errors.ts";
 import { EgressRefused } from "./rules.ts";
 
 export interface DownloadOptions {
-  /** Of the body after decompression. */
+  /** Counts the body after decompression. */
   maxBytes: number;
-  /** From the first request to the last byte, redirects included. Default 10 000. */
+  /** Covers all redirects and the whole body. Default 10 000. */
   maxMs?: number;
   /** Default 5. */
   maxRedirects?: number;
-  /** The `Accept` header. */
   accept?: string;
-  /** Gives up early; rejects with its reason. */
   signal?: AbortSignal;
 }
 
 export interface Downloaded {
   bytes: Buffer;
-  /** As the server said it. */
   contentType: string | null;
-  /** Where the bytes came from, after redirects. */
   finalUrl: string;
 }
 
-/** Throws AppError `download_failed`, `payload_too_large` or `egress_refused`. */
+/** @throws AppError `download_failed`, `payload_too_large` or `egress_refused` */
 export type Download = (url: string, options: DownloadOptions) => Promise<Downloaded>;
 
 const REDIRECT_STATUSES = new Set([301, 302, 303, 307, 308]);
@@ -34,7 +27,7 @@ const MAX_SHOWN_URL_CHARACTERS = 300;
 const MAX_CAUSE_CHARACTERS = 300;
 const FIRST_PIECE_BYTES = 64 * 1024;
 
-/** `fetch` is the guarded one. */
+/** `fetch` must be the guarded one. */
 export function createDownload(fetch: typeof globalThis.fetch): Download {
   return async (url, options) => {
     const maxMs = options.maxMs ?? 10_000;
@@ -76,7 +69,7 @@ async function followRedirects(
     }
     await discard(response);
     const location = response.headers.get("location");
-    if (location === null) throw failed(url.href, "a redirect names no destination");
+    if (location === null) throw failed(url.href, "a redirect has no Location header");
     if (redirects >= maxRedirects) throw failed(start.href, `there are more than ${maxRedirects} redirects`);
     const next = parseUrl(location, url.href, url);
     if (url.protocol === "https:" && next.protocol === "http:") {
@@ -87,13 +80,13 @@ async function followRedirects(
 }
 
 function parseUrl(text: string, shownUrl: string, base?: URL): URL {
-  if (!URL.canParse(text, base)) throw failed(shownUrl, `${JSON.stringify(show(text))} is no URL`);
+  if (!URL.canParse(text, base)) throw failed(shownUrl, `${JSON.stringify(show(text))} is not a URL`);
   const url = new URL(text, base);
   url.hash = "";
   return url;
 }
 
-/** Counts what comes out of decompression, so that a small compressed body cannot become a large one. */
+/** Counts decompressed bytes, so that a small compressed body cannot become a large one. */
 async function readBody(response: Response, maxBytes: number): Promise<Buffer> {
   const declared = Number(response.headers.get("content-length") ?? 0);
   if (!response.headers.has("content-encoding") && declared > maxBytes) {
@@ -102,11 +95,11 @@ async function readBody(response: Response, maxBytes: number): Promise<Buffer> {
   }
   let bytes = Buffer.allocUnsafeSlow(Math.min(maxBytes, FIRST_PIECE_BYTES));
   let length = 0;
-  // Leaving the loop early cancels the stream and ends the connection.
+  // Throwing out of the loop cancels the stream and closes the connection.
   for await (const chunk of response.body ?? []) {
     const needed = length + chunk.byteLength;
     if (needed > maxBytes) throw tooLarge(maxBytes);
-    // The declared length, up to the limit: pages that are not written to take no memory.
+    // Allocating the declared length is cheap: pages that are never written take no memory.
     if (needed > bytes.length) {
       const wanted = Math.max(needed, 2 * bytes.length, Number.isSafeInteger(declared) ? declared : 0);
       bytes = grow(bytes, Math.min(maxBytes, wanted), length);
@@ -117,7 +110,6 @@ async function readBody(response: Response, maxBytes: number): Promise<Buffer> {
   return bytes.subarray(0, length);
 }
 
-/** A larger buffer with the first `length` bytes of this one. */
 function grow(bytes: Buffer<ArrayBuffer>, size: number, length: number): Buffer<ArrayBuffer> {
   const grown = Buffer.allocUnsafeSlow(size);
   bytes.copy(grown, 0, 0, length);
@@ -129,23 +121,20 @@ async function discard(response: Response): Promise<void> {
 }
 
 function tooLarge(maxBytes: number): AppError {
-  return new AppError(
-    "payload_too_large",
-    `The download is larger than ${maxBytes} bytes, which is the limit.`,
-  );
+  return new AppError("payload_too_large", `The download is larger than the limit of ${maxBytes} bytes.`);
 }
 
 function failed(url: string, problem: string, cause?: unknown): AppError {
-  return new AppError("download_failed", `${show(url)} could not be downloaded: ${problem}.`, { cause });
+  return new AppError("download_failed", `Could not download ${show(url)}: ${problem}.`, { cause });
 }
 
-/** Without user name and password, which must not get into a message or a log. */
+/** Removes user name and password, which must not reach messages or logs. */
 function show(url: string): string {
   const withoutCredentials = url.replace(/\/\/[^/?#]*@/, "//");
   return withoutCredentials.slice(0, MAX_SHOWN_URL_CHARACTERS);
 }
 
-/** fetch says "fetch failed"; what failed is in the cause. */
+/** The message of fetch is only "fetch failed"; the cause says more. */
 function describeCause(error: unknown): string {
   const { cause } = error as { cause?: unknown };
   const inner = cause instanceof AggregateError ? (cause.errors[0] as unknown) : (cause ?? error);

@@ -1,22 +1,22 @@
-/** The entries of CYRNEL_EGRESS_ALLOW and CYRNEL_EGRESS_DENY: addresses, blocks of addresses and host names. */
+/** Parses CYRNEL_EGRESS_ALLOW and CYRNEL_EGRESS_DENY: addresses, blocks of addresses and host names. */
 import { domainToASCII } from "node:url";
 import { type Address, type Block, contains, parseAddress } from "./addresses.ts";
 
 export type EgressEntry =
-  | { kind: "block"; text: string; block: Block /** A block of one address. */; isExact: boolean }
-  /** `suffix`: every host below the name, not the name itself. */
+  | { kind: "block"; text: string; block: Block /** The block is one address. */; isExact: boolean }
+  /** `suffix` matches every host below the name, not the name itself. */
   | { kind: "host"; text: string; name: string; match: "exact" | "suffix" };
 
 const MAX_ENTRIES = 1000;
 const LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/;
 const MAPPED_PREFIX_BITS = 96;
 
-/** Parses a comma list. Problems name the entry and what is expected; an empty list is fine. */
+/** Parses a list separated by commas, which may be empty. */
 export function parseEgressEntries(list: string): { entries: EgressEntry[]; problems: string[] } {
   const texts = list.split(",").map((text) => text.trim());
   const given = texts.filter((text) => text !== "");
   if (given.length > MAX_ENTRIES)
-    return { entries: [], problems: [`at most ${MAX_ENTRIES} entries are taken`] };
+    return { entries: [], problems: [`there are ${given.length} entries; the limit is ${MAX_ENTRIES}`] };
   const entries: EgressEntry[] = [];
   const problems: string[] = [];
   for (const text of given) {
@@ -31,13 +31,13 @@ export function coversAddress(entry: EgressEntry, address: Address): boolean {
   return entry.kind === "block" && contains(entry.block, address);
 }
 
-/** `host` as `normalizeHost` makes it. */
+/** `host` must be normalized. */
 export function coversHost(entry: EgressEntry, host: string): boolean {
   if (entry.kind !== "host") return false;
   return entry.match === "exact" ? host === entry.name : host.endsWith(`.${entry.name}`);
 }
 
-/** Lower case, punycode, without the dot that ends a full name; addresses without their brackets. */
+/** Returns lower case punycode without a final dot, or an address without brackets. */
 export function normalizeHost(host: string): string {
   const bare = host.startsWith("[") && host.endsWith("]") ? host.slice(1, -1) : host;
   if (parseAddress(bare)) return bare.toLowerCase();
@@ -57,11 +57,11 @@ function parseBlock(text: string): EgressEntry | string {
   const address = network.includes("%") ? null : parseAddress(network);
   const maxBits = address?.kind() === "ipv6" ? 128 : 32;
   if (!address || rest.length > 0 || !/^\d{1,3}$/.test(bits) || Number(bits) > maxBits) {
-    return `"${text}" is no block of addresses: expected one like 10.0.0.0/8 or fd00::/8`;
+    return `"${text}" is not a block of addresses: expected one like 10.0.0.0/8 or fd00::/8`;
   }
   const prefixLength = Number(bits);
   if (address.toByteArray().some((byte, index) => (byte & ~maskByte(prefixLength, index)) !== 0)) {
-    return `"${text}" has bits beyond its prefix: name the block by its first address, or the one address without a prefix`;
+    return `"${text}" has bits beyond its prefix: write the first address of the block, or a single address without prefix`;
   }
   const plain = prefixLength >= MAPPED_PREFIX_BITS ? unmapped(address) : address;
   const plainBits = plain === address ? prefixLength : prefixLength - MAPPED_PREFIX_BITS;
@@ -78,14 +78,14 @@ function parseHost(text: string): EgressEntry | string {
   const name = normalizeHost(match === "suffix" ? text.slice(2) : text);
   const labels = name.split(".");
   const isName = name.length <= 253 && labels.every((label) => LABEL.test(label));
-  // A name whose last label is a number is read as an IPv4 address (127.1, 0x7f000001).
+  // Resolvers read a name whose last label is a number as an IPv4 address (127.1, 0x7f000001).
   if (!isName || /^(?:\d+|0x[0-9a-f]*)$/.test(labels.at(-1) ?? "")) {
     return `"${text}" is neither an address, a block of addresses (10.0.0.0/8) nor a host name (db.example.com, *.example.com; no scheme, no port)`;
   }
   return { kind: "host", text, name, match };
 }
 
-/** An IPv4-mapped IPv6 address is that IPv4 address. */
+/** Converts an IPv4-mapped IPv6 address to IPv4. */
 function unmapped(address: Address): Address {
   return "isIPv4MappedAddress" in address && address.isIPv4MappedAddress()
     ? address.toIPv4Address()

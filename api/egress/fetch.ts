@@ -1,7 +1,7 @@
 /**
- * The guarded fetch: Node's own, over connections that the egress rules allow. Every outbound request of downloads and
- * adapters goes through it, each redirect included. A name is resolved once, its addresses are checked, and the
- * connection goes to one of exactly these: a resolver that answers differently the second time has no effect.
+ * The guarded fetch: Node's own, over connections that the egress rules allow. Every outbound request of downloads and adapters, and
+ * each redirect, goes through it. A name is resolved once and the connection goes to one of the checked addresses: a resolver that
+ * answers differently the second time has no effect.
  */
 import { lookup as systemLookup } from "node:dns";
 import type { LookupFunction } from "node:net";
@@ -17,20 +17,17 @@ import {
 } from "./rules.ts";
 
 export interface GuardedFetchOptions {
-  /** Resolves names; default: the system's resolver. */
+  /** Default: the system's resolver. */
   lookup?: LookupFunction;
-  /** Longest wait for a connection, name resolution included. Default 10 000. */
+  /** Includes name resolution. Default 10 000. */
   connectTimeoutMs?: number;
-  /** Longest silence of a server, before its headers and between two parts of a body. Default 300 000. */
+  /** Limits the wait for headers, and between two parts of a body. Default 300 000. */
   idleTimeoutMs?: number;
-  /** Connections to one origin at once; more requests wait for one of them. Default 256. */
+  /** Further requests wait for a connection. Default 256. */
   maxConnectionsPerOrigin?: number;
 }
 
-/**
- * As `fetch`; a refused destination rejects with EgressRefused (`code: "egress_refused"`). Disposing it ends every
- * connection.
- */
+/** Rejects with EgressRefused for a refused destination. Disposing it closes every connection. */
 export type GuardedFetch = typeof globalThis.fetch & AsyncDisposable;
 
 const MAX_CAUSES = 8;
@@ -51,7 +48,7 @@ export function createGuardedFetch(rules: EgressRules, options: GuardedFetchOpti
   async function guardedFetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
     requireAllowedUrl(new URL(input instanceof Request ? input.url : input), rules);
     try {
-      // Last, so that a caller cannot replace the dispatcher.
+      // The dispatcher comes last, so that callers cannot replace it.
       const guarded: unknown = { ...init, dispatcher: agent };
       return await globalThis.fetch(input, guarded as RequestInit);
     } catch (error) {
@@ -62,7 +59,7 @@ export function createGuardedFetch(rules: EgressRules, options: GuardedFetchOpti
   return Object.assign(guardedFetch, { [Symbol.asyncDispose]: () => agent.destroy() });
 }
 
-/** The refusal among the causes of an error: fetch wraps the error of a connection. */
+/** fetch wraps the error of a connection in others. */
 function findRefusal(error: unknown): EgressRefused | null {
   let current: unknown = error;
   for (let depth = 0; depth < MAX_CAUSES && current instanceof Error; depth += 1) {
@@ -73,7 +70,6 @@ function findRefusal(error: unknown): EgressRefused | null {
 }
 
 interface ConnectOptions {
-  /** Resolves names; default: the system's resolver. Asked for all addresses of a name. */
   lookup?: LookupFunction;
   connectTimeoutMs: number;
 }
@@ -85,7 +81,7 @@ interface Answer {
   family: number;
 }
 
-/** A connector for undici that connects to allowed addresses only. Errors of rules are EgressRefused. */
+/** Makes a connector for undici that fails with EgressRefused for other than allowed addresses. */
 function createCheckingConnector(rules: EgressRules, options: ConnectOptions): buildConnector.connector {
   const resolve = options.lookup ?? (systemLookup as LookupFunction);
 
@@ -110,10 +106,10 @@ function createCheckingConnector(rules: EgressRules, options: ConnectOptions): b
     try {
       const host = normalizeHost(target.hostname);
       requireAllowedHost(host, rules);
-      // An address is connected to without a lookup.
+      // Addresses are not looked up, so they are checked here.
       if (parseAddress(host)) requireAllowedAddress(host, host, rules);
     } catch (error) {
-      // Asynchronously, like every other outcome: undici is still inside the call that asked for the connection.
+      // undici expects no callback before this call has returned.
       process.nextTick(callback, error as Error, null);
       return;
     }
@@ -121,7 +117,7 @@ function createCheckingConnector(rules: EgressRules, options: ConnectOptions): b
   };
 }
 
-/** The allowed ones among the addresses of a name; an error when there are none. */
+/** Returns the allowed addresses, or an error if there are none. */
 function selectAllowed(answers: Answer[], hostname: string, rules: EgressRules): Answer[] | Error {
   const allowed: Answer[] = [];
   let refusal: Error | null = null;

@@ -1,6 +1,6 @@
 /**
- * Where this server may connect to: the public internet, and what CYRNEL_EGRESS_ALLOW names; CYRNEL_EGRESS_DENY wins.
- * Pure: opens no connection, resolves no name.
+ * Decides where this server may connect: to the public internet and to what CYRNEL_EGRESS_ALLOW names, except what CYRNEL_EGRESS_DENY
+ * names. Opens no connection and resolves no name.
  */
 import { type Face, listFaces, parseAddress } from "./addresses.ts";
 import { coversAddress, coversHost, type EgressEntry, normalizeHost } from "./entries.ts";
@@ -10,7 +10,6 @@ export interface EgressRules {
   readonly deny: readonly EgressEntry[];
 }
 
-/** A destination that the rules refuse. The message names the rule and how to change it. */
 export class EgressRefused extends Error {
   override readonly name = "EgressRefused";
   readonly code = "egress_refused";
@@ -18,36 +17,31 @@ export class EgressRefused extends Error {
 
 const MAX_SHOWN_HOST_CHARACTERS = 255;
 
-/** Throws EgressRefused for a URL that is refused without resolving its host. */
+/** @throws EgressRefused for a URL that is refused without resolving its host */
 export function requireAllowedUrl(url: URL, rules: EgressRules): void {
   if (url.protocol !== "http:" && url.protocol !== "https:") {
     throw new EgressRefused(`Requests to ${url.protocol} URLs are refused: only http and https are allowed.`);
   }
   if (url.username !== "" || url.password !== "") {
-    throw new EgressRefused(
-      "URLs with a user name or password in them are refused: send credentials as headers.",
-    );
+    throw new EgressRefused("URLs with a user name or password are refused: send credentials as headers.");
   }
   requireAllowedHost(url.hostname, rules);
   const host = normalizeHost(url.hostname);
   if (parseAddress(host)) requireAllowedAddress(host, host, rules);
 }
 
-/** Throws EgressRefused when a rule denies the host by its name. */
+/** @throws EgressRefused if a rule denies the host by name */
 export function requireAllowedHost(hostname: string, rules: EgressRules): void {
   const host = normalizeHost(hostname);
   const denied = rules.deny.find((entry) => coversHost(entry, host));
   if (denied) throw refuse(host, null, `CYRNEL_EGRESS_DENY names ${denied.text}.`);
 }
 
-/**
- * Throws EgressRefused unless a connection to `address` for `hostname` is allowed. `address` is an IP address in its
- * usual notation, as a resolver answers it.
- */
+/** @throws EgressRefused unless a connection to `address`, to which `hostname` resolves, is allowed */
 export function requireAllowedAddress(address: string, hostname: string, rules: EgressRules): void {
   const host = normalizeHost(hostname);
   const outer = parseAddress(address);
-  if (!outer) throw refuse(host, null, "its name resolves to something that is no IP address.");
+  if (!outer) throw refuse(host, null, "its name resolves to something that is not an IP address.");
   const faces = listFaces(outer);
   const named = [outer, ...faces.map((face) => face.address)];
   const denied = rules.deny.find((entry) => named.some((one) => coversAddress(entry, one)));
@@ -62,7 +56,7 @@ function findProblem(face: Face, host: string, { allow }: EgressRules): string |
   const shown = face.address.toString();
   const covering = allow.filter((entry) => coversAddress(entry, face.address));
   if (face.guarded !== null) {
-    // Neither a broad block nor a name allows it: the owner of a name could point it here.
+    // Only the exact address allows it: the owner of an allowed name could point it here.
     const isExact = covering.some((entry) => entry.kind === "block" && entry.isExact);
     if (isExact) return null;
     return `${shown} is ${face.guarded}, refused unless CYRNEL_EGRESS_ALLOW names exactly ${shown}.`;

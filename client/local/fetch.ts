@@ -1,11 +1,10 @@
-/** What the function `fetch` of a local runtime answers, as the `fetch` of a script takes it: a large body goes through a file. */
+/** Converts what the function `fetch` of a local runtime returns to the answer that a script's `fetch` expects. */
 import { beginBody, MAX_INLINE_BYTES } from "#kernel/incoming-body.ts";
 import type { Workspace } from "#runner/workspace/workspace.ts";
 import type { SavedAnswer, ToolRequest } from "#sdk";
 
-/** The path of that function among the tools. */
 export const FETCH_PATH = "fetch";
-/** A Response is read; what is none must be an answer already: `{status, statusText, headers, url, redirected, body}`. */
+/** Anything but a Response must be an answer already: `{status, statusText, headers, url, redirected, body}`. */
 export async function answerFetch(
   workspace: Workspace,
   { saveAs = "", openStream, signal }: Pick<ToolRequest, "saveAs" | "openStream" | "signal">,

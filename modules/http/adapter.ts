@@ -1,4 +1,3 @@
-/** The adapter: rules in memory between hydrate and dehydrate, and the requests that they allow. */
 import { createAdapter, readTools } from "#modules/shared/adapter.ts";
 import { withLimits } from "#modules/shared/limits.ts";
 import { readSettings } from "#modules/shared/settings.ts";
@@ -12,7 +11,7 @@ import { type Answer, nameOf, send } from "./send.ts";
 interface Service {
   timeoutMs: number;
   maxStreamMs: number;
-  /** By the names of rules. */
+  /** Keyed by the name of the rule. */
   credentials: Map<string, Credential>;
 }
 
@@ -31,7 +30,7 @@ export function createHttpAdapter(): AdapterModule {
     hydrate(_context, state, tools) {
       const rules = [...tools.values()];
       const { timeoutMs, maxStreamMs } = readSettings(configSchema, state.config, "config", PARTS.refuse);
-      // Those of rules that are gone may still be there.
+      // Secrets of deleted rules may still be set.
       const secrets = readSettings(secretsSchemaOf(rules).loose(), state.secrets, "secrets", PARTS.refuse);
       const credentials = new Map<string, Credential>();
       for (const rule of rules) {
@@ -45,9 +44,9 @@ export function createHttpAdapter(): AdapterModule {
     savesAnswers: true,
 
     secretOrigins(use) {
-      // A definition is read without asking any server.
+      // Reading a definition makes no request.
       if ("definition" in use) return [];
-      // Each secret is bound by itself: that of one rule must not go where that of another may.
+      // Secrets are bound one by one: the secret of one rule must not reach the origins of another.
       return [...readTools(use, PARTS).values()].flatMap(({ name, auth, origins }) =>
         auth === undefined
           ? []
@@ -57,7 +56,7 @@ export function createHttpAdapter(): AdapterModule {
   });
 }
 
-/** Undefined: none is set. @throws Error for one that no request can carry; it is not quoted. */
+/** Returns undefined if no secret is set. @throws Error for a secret that no request can carry, without quoting it */
 function makeCredential({ name, auth }: Rule, secret: unknown): Credential | undefined {
   if (auth === undefined || secret === undefined) return undefined;
   if (auth.type === "basic") {
@@ -71,22 +70,20 @@ function makeCredential({ name, auth }: Rule, secret: unknown): Credential | und
   const text = auth.type === "bearer" ? pasted.replace(/^bearer\s+/i, "") : pasted;
   requireFindable(name, text);
   if (auth.type === "query") return { query: [auth.name, text] };
-  // What is not ASCII would come back in bytes that are not looked for.
+  // A server would repeat other characters in bytes that redaction does not look for.
   if (!/^[\t\x20-\x7e]+$/.test(text)) {
-    throw new Error(
-      `secrets.${name}: it holds characters that a header does not carry here: expected ASCII without line breaks.`,
-    );
+    throw new Error(`secrets.${name} must be ASCII without line breaks.`);
   }
   if (auth.type === "header") return { header: [auth.name, text] };
-  if (/\s/.test(text)) throw new Error(`secrets.${name}: a bearer token has no spaces.`);
+  if (/\s/.test(text)) throw new Error(`secrets.${name} must not contain spaces: it is a bearer token.`);
   return { header: ["authorization", `Bearer ${text}`] };
 }
 
-/** Scripts see what a server repeats, without the credentials that are found there. */
+/** Redaction does not look for shorter credentials, so a script would see one that a server repeats. */
 function requireFindable(name: string, text: string): void {
   if (text.trim().length >= MIN_CREDENTIAL_CHARACTERS) return;
   throw new Error(
-    `secrets.${name}: it has fewer than ${MIN_CREDENTIAL_CHARACTERS} characters. So short a text is not looked for in answers, and a server that repeats it would show it to scripts.`,
+    `secrets.${name} must have at least ${MIN_CREDENTIAL_CHARACTERS} characters. A shorter one cannot be removed from answers, and scripts would see it if the server repeats it.`,
   );
 }
 
@@ -100,7 +97,7 @@ async function call(
   if (rule.auth !== undefined && credential === undefined) {
     throw new HttpError(
       "no_credentials",
-      `The rule ${rule.name} sends a credential, and none is set. Set it with PATCH /services/${serviceId}/secrets.`,
+      `The rule ${rule.name} needs a credential and none is set. Set it with PATCH /services/${serviceId}/secrets.`,
     );
   }
   const request = await prepareRequest(rule, credential, parameters, files);
@@ -115,7 +112,7 @@ async function call(
     signals: [wish],
     onTimeout() {
       const found = isStreaming
-        ? `stalled: nothing of its body came for ${timeoutMs} ms`
+        ? `stalled: no part of its body arrived for ${timeoutMs} ms`
         : `did not end within ${timeoutMs} ms`;
       return new HttpError("timeout", `${what} ${found} (timeoutMs).`);
     },

@@ -1,4 +1,4 @@
-/** A definition as a service: each rule is a tool that makes the requests of `fetch` which it is for. */
+/** Turns a definition into a service: each rule is a tool that makes the matching requests of `fetch`. */
 import { z } from "zod";
 import { toSettingsSchema } from "#modules/shared/settings.ts";
 import type { JSONSchema, ServiceDefinition, ToolDefinition } from "#sdk";
@@ -14,22 +14,24 @@ export const configSchema = z.strictObject({
     .min(1)
     .max(600_000)
     .default(30_000)
-    .describe("Longest time of one request in milliseconds, redirects and the answer's body included."),
+    .describe("Time limit of one request in milliseconds, including redirects and the answer's body."),
   maxStreamMs: z
     .int()
     .min(1)
     .max(600_000)
     .default(10_000)
-    .describe("How long an event stream is read; what has come by then is the body, and the run is warned."),
+    .describe(
+      "How long to read an event stream, in milliseconds. What has arrived by then is the body, and the run gets a warning.",
+    ),
 });
 
-/** Shorter ones are not looked for in answers. */
+/** Redaction does not look for shorter ones. */
 export const MIN_CREDENTIAL_CHARACTERS = 8;
 const secretText = z.string().min(MIN_CREDENTIAL_CHARACTERS).max(8192);
-/** One of the two may be short: some servers take a key as the user name, without a password. */
+/** One of the two may be empty: some servers take a key as the user name, without a password. */
 const basicSchema = z.strictObject({ username: z.string().max(1000), password: z.string().max(8192) });
 
-/** By the names of rules. A rule whose secret is not set makes no request. */
+/** One optional secret per rule, under its name. A rule without its secret makes no request. */
 export function secretsSchemaOf(rules: readonly Rule[]) {
   const fields = rules.flatMap(({ name, auth }) =>
     auth === undefined
@@ -54,13 +56,13 @@ export function define(text: string): ServiceDefinition {
 }
 
 function toTool(rule: Rule): ToolDefinition {
-  // Apart, so that an edit of it is no change of what is allowed.
+  // Kept apart, so that editing the description does not count as changing what is allowed.
   const { description, ...allowed } = rule;
   const sentences = describeRule(rule).join(" ");
   return {
     id: rule.name,
     name: `fetch: ${rule.methods.join(", ")} ${rule.origins[0]}${rule.pathPrefix}${rule.origins.length > 1 ? " …" : ""}`,
-    // Quoted and last: it must not pass for one of the sentences, or hide them.
+    // Quoted and last, so that it cannot pass for one of our sentences or hide them.
     description:
       description === undefined
         ? sentences
@@ -82,7 +84,7 @@ function inputSchemaOf({ methods }: Rule): JSONSchema {
       url: { type: "string", maxLength: MAX_URL_CHARACTERS, description: "Absolute." },
       method: {
         enum: methods,
-        ...(methods.includes("GET") && { description: "Without one: GET.", default: "GET" }),
+        ...(methods.includes("GET") && { description: "GET if absent.", default: "GET" }),
       },
       headers: { type: "array", items: pair, maxItems: MAX_HEADERS, description: "Names and values." },
       body: {
@@ -92,7 +94,7 @@ function inputSchemaOf({ methods }: Rule): JSONSchema {
       redirect: {
         enum: ["follow", "manual", "error"],
         description:
-          "What becomes of a redirect. `follow`, the default: it is followed as far as the rule lets it, else it is the answer.",
+          "How to treat a redirect. `follow` (default) follows it as far as the rule allows; otherwise it is the answer.",
       },
     },
     required: methods.includes("GET") ? ["url"] : ["url", "method"],
@@ -118,7 +120,8 @@ const OUTPUT_SCHEMA: JSONSchema = {
     url: { type: "string", description: "After redirects." },
     redirected: { type: "boolean" },
     body: {
-      description: "`text` where the bytes are UTF-8; `file` where they were saved to the workspace.",
+      description:
+        "`text` if the bytes are UTF-8, else `base64`; `file` if they were saved to the workspace.",
       oneOf: [
         { type: "null" },
         { type: "object", properties: { text: { type: "string" } }, required: ["text"] },

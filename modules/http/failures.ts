@@ -1,4 +1,4 @@
-/** Errors of definitions and calls: a sentence and a machine word. Never a secret, never a query string. */
+/** Errors of definitions and calls. They hold no secret and no query string. */
 import { AdapterFailure, findRefusal, findSystemCode } from "#modules/shared/failures.ts";
 
 export type CallErrorCode =
@@ -19,18 +19,17 @@ export class HttpError extends AdapterFailure<CallErrorCode> {
   override readonly name = "HttpError";
 }
 
-/** The definition is refused; the message is for the person who wants to install it. */
 export class DefinitionError extends Error {
   override readonly name = "DefinitionError";
 }
 
 /**
- * What a transport failure is called. `what` names the request without its query. Texts of the cause are not repeated, except
- * those of the egress guard: they may quote the request.
+ * Describes a transport failure; `what` names the request without its query. Repeats no text of the cause except that of the egress
+ * guard: others may quote the request.
  */
 export function describeTransportFailure(error: unknown, what: string): HttpError {
   const refusal = findRefusal(error);
   if (refusal !== undefined) return new HttpError("egress_refused", refusal.message);
   const code = findSystemCode(error);
-  return new HttpError("unreachable", `${what}: no answer came${code === undefined ? "" : ` (${code})`}.`);
+  return new HttpError("unreachable", `${what} got no answer${code === undefined ? "" : ` (${code})`}.`);
 }

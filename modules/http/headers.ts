@@ -1,12 +1,12 @@
-/** Which headers a request may have: those of the rule, and of the script those that decide nothing for it. */
+/** Decides which headers a script may send, and which of an answer it sees. */
 
 export const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-/** As RFC 9110 has it, without what would be another line. */
+/** RFC 9110 without line breaks. */
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-/** Whom a request is for and from, and where it ends: decided by the URL, the rule and the connection. */
+/** Set by the URL, the rule and the connection: they say who asks whom, and where a message ends. */
 const RESERVED = new Set([
-  // The host decodes what it asks for, and finds secrets in it.
+  // Redaction needs codings that the host can decode.
   "accept-encoding",
   "authorization",
   "connection",
@@ -17,14 +17,14 @@ const RESERVED = new Set([
   "host",
   "http2-settings",
   "keep-alive",
-  // To CGI programs it is the variable HTTP_PROXY.
+  // CGI programs see it as the variable HTTP_PROXY.
   "proxy",
   "te",
   "trailer",
   "transfer-encoding",
   "upgrade",
   "via",
-  // What servers take for another method, host or path than that of the request.
+  // Servers read these as another method, host or path.
   "forwarded",
   "x-host",
   "x-http-host-override",
@@ -39,7 +39,7 @@ const RESERVED = new Set([
 ]);
 const RESERVED_PREFIXES = ["proxy-", "sec-", "x-forwarded", "x-rewrite-"];
 
-/** By which servers behind a proxy know who asks, or that the proxy has checked it. A rule may send them, a script may not. */
+/** Tell a server behind a proxy who asks, or that the proxy has checked it. A rule may send them, a script may not. */
 const OF_PROXIES = new Set([
   "client-ip",
   "fastly-client-ip",
@@ -78,10 +78,10 @@ const PREFIXES_OF_PROXIES = [
   "x-vouch-",
   "x-webauth-",
 ];
-/** By which a script could have a server repeat a credential in a form in which it is not found: cut up, or otherwise encoded. */
+/** Could make a server repeat a credential in a form that redaction misses: cut up, or encoded differently. */
 const OF_FORM = new Set(["a-im", "accept-charset", "if-range", "range"]);
 
-/** Servers that make variables of headers take `_` for `-`, some of them every other character too. */
+/** Servers that turn headers into variables treat `_` as `-`, some of them any other character too. */
 export function foldHeader(name: string): string {
   return name.toLowerCase().replace(/[^a-z0-9]/g, "-");
 }
@@ -95,28 +95,27 @@ function isAmong(name: string, names: ReadonlySet<string>, prefixes: readonly st
   return names.has(key) || prefixes.some((prefix) => key.startsWith(prefix));
 }
 
-/** As `findHeaderProblem`, of a header that a script wants to send. */
 export function findScriptHeaderProblem(name: string, value: string, hasCredential: boolean): string | null {
   if (isAmong(name, OF_PROXIES, PREFIXES_OF_PROXIES)) {
-    return `the header ${name} cannot be set: by it a server may be told who asks. A rule may have it among its headers.`;
+    return `the header ${name} cannot be set by a script: it may tell a server who asks. Add it to the headers of the rule instead.`;
   }
   if (hasCredential && isAmong(name, OF_FORM, [])) {
-    return `the header ${name} cannot be set where the rule sends a credential, which has to be found in answers.`;
+    return `the header ${name} cannot be set, because the rule sends a credential that must be found in answers.`;
   }
   return findHeaderProblem(name, value);
 }
 
-/** A sentence about a header that cannot be sent, without its value; null: it can. */
+/** Returns why a header cannot be sent, without its value, or null. */
 export function findHeaderProblem(name: string, value: string): string | null {
-  if (!HEADER_NAME.test(name)) return `${JSON.stringify(name.slice(0, 100))} is not the name of a header.`;
+  if (!HEADER_NAME.test(name)) return `${JSON.stringify(name.slice(0, 100))} is not a header name.`;
   if (isReservedHeader(name)) {
-    return `the header ${name} cannot be set: credentials are those of the rule, who is called is decided by the URL, and how by the server.`;
+    return `the header ${name} cannot be set: the rule sets credentials, the URL the host, and the server the connection.`;
   }
   if (HEADER_VALUE.test(value)) return null;
-  return `the value of the header ${name} holds a character that headers cannot hold (a line break, say).`;
+  return `the value of the header ${name} has a character that headers cannot carry, such as a line break.`;
 }
 
-/** Of the connection, not of the answer (RFC 9110, 7.6.1), and what a script has no use for: it cannot send cookies. */
+/** Headers of the connection (RFC 9110, 7.6.1), and cookies, which a script could not send back. */
 const NOT_SHOWN = new Set([
   "connection",
   "keep-alive",

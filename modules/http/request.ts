@@ -1,6 +1,6 @@
 /**
- * One request from a rule and a script's parameters: its URL, headers, credential and body. Whoever calls the tool, by `fetch`
- * or by its name: what the rule does not allow is refused here.
+ * Makes one request from a rule and a script's parameters, and refuses what the rule does not allow: callers may name the tool
+ * directly, without `fetch`.
  */
 import { findMisfit, isBelow, readRequestUrl } from "#modules/shared/fetch-scope.ts";
 import type { CallFiles, FileContent } from "#sdk";
@@ -10,11 +10,9 @@ import { findScriptHeaderProblem, foldHeader } from "./headers.ts";
 import type { Rule } from "./rules.ts";
 import { listWords } from "./sentences.ts";
 
-/** What a rule's secret puts on each request. */
 export type Credential = { header: [name: string, value: string] } | { query: [name: string, value: string] };
 
 export type Redirect = "follow" | "manual" | "error";
-/** A file is opened anew for each request. */
 export type Body = Uint8Array<ArrayBuffer> | Pick<FileContent, "size" | "stream">;
 
 export interface Request {
@@ -26,7 +24,7 @@ export interface Request {
   redirect: Redirect;
 }
 
-/** @throws HttpError naming what cannot be sent; as `open` of the host, where there is no such file */
+/** @throws HttpError that names what cannot be sent; the host's error if a file does not exist */
 export async function prepareRequest(
   rule: Rule,
   credential: Credential | undefined,
@@ -41,16 +39,16 @@ export async function prepareRequest(
   const misfit = findMisfit(rule, url, method);
   if (misfit !== null) throw refuse(describeMisfit(rule, url, method, misfit));
   if (credential !== undefined && "query" in credential && hasParameter(url, credential.query[0])) {
-    throw refuse(`The parameter ${credential.query[0]} of the URL is the rule's and cannot be set.`);
+    throw refuse(`The URL parameter ${credential.query[0]} is the rule's credential and cannot be set.`);
   }
   const body = given === undefined ? undefined : await readBody(given, files);
   if (body !== undefined && (method === "GET" || method === "HEAD"))
-    throw refuse(`A ${method} request has no body.`);
+    throw refuse(`A ${method} request cannot have a body.`);
   const size = sizeOf(body);
   if (size > rule.maxRequestBytes) {
     throw new HttpError(
       "request_too_large",
-      `The body has ${size} bytes; the rule ${rule.name} allows ${rule.maxRequestBytes} (maxRequestBytes).`,
+      `The body is ${size} bytes; the limit of the rule ${rule.name} is ${rule.maxRequestBytes} (maxRequestBytes).`,
     );
   }
   return {
@@ -67,7 +65,7 @@ export function sizeOf(body: Body | undefined): number {
   return "stream" in body ? body.size : body.byteLength;
 }
 
-/** Where a redirect leads, if the rule allows that request as well; null: it is shown to the script. */
+/** Returns where a redirect leads, or null if the rule does not allow that request. */
 export function readTarget(
   rule: Rule,
   credential: Credential | undefined,
@@ -77,12 +75,11 @@ export function readTarget(
   const resolved = URL.parse(location, from);
   const read = resolved === null ? null : readRequestUrl(resolved.href);
   if (read === null || "problem" in read || read.url.origin !== from.origin) return null;
-  // A server may repeat the parameter of the credential, which is put there once.
+  // The server may repeat the credential, which is added again when the request is sent.
   if (credential !== undefined && "query" in credential) removeParameter(read.url, credential.query[0]);
   return isBelow(read.url.pathname, rule.pathPrefix) ? read.url : null;
 }
 
-/** What is sent. */
 export function addressOf(url: URL, credential: Credential | undefined): string {
   if (credential === undefined || !("query" in credential)) return url.href;
   const [name, value] = credential.query;
@@ -96,9 +93,9 @@ function describeMisfit(rule: Rule, url: URL, method: string, misfit: "origin" |
   const { name } = rule;
   switch (misfit) {
     case "origin":
-      return `${url.origin} is not an origin of the rule ${name}, which is for ${listWords(rule.origins, "and")}.`;
+      return `${url.origin} is not an origin of the rule ${name}, which allows ${listWords(rule.origins, "and")}.`;
     case "path":
-      return `The path ${url.pathname.slice(0, 200)} is not below ${rule.pathPrefix}, which the rule ${name} is for.`;
+      return `The path ${url.pathname.slice(0, 200)} is not below ${rule.pathPrefix}, the prefix of the rule ${name}.`;
     case "method":
       return `The method ${method.slice(0, 50)} is not allowed by the rule ${name}, which allows ${listWords(rule.methods, "and")}.`;
   }
@@ -106,7 +103,8 @@ function describeMisfit(rule: Rule, url: URL, method: string, misfit: "origin" |
 
 function makeHeaders(rule: Rule, credential: Credential | undefined, given: [string, string][]): Headers {
   const headers = new Headers();
-  if (given.length > MAX_HEADERS) throw refuse(`A request has at most ${MAX_HEADERS} headers.`);
+  if (given.length > MAX_HEADERS)
+    throw refuse(`The request has ${given.length} headers; the limit is ${MAX_HEADERS}.`);
   const own = credential !== undefined && "header" in credential ? foldHeader(credential.header[0]) : null;
   const fixed = new Set(Object.keys(rule.headers).map(foldHeader));
   for (const [name, value] of given) {
@@ -126,14 +124,12 @@ async function readBody(given: unknown, files: CallFiles | undefined): Promise<B
   const { base64, file } = given as { base64?: string; file?: string };
   if (base64 !== undefined) {
     if (!/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?$/.test(base64)) {
-      throw refuse("The body's base64 holds a character that base64 does not have.");
+      throw refuse("The body's base64 has a character that is not base64.");
     }
     return new Uint8Array(Buffer.from(base64, "base64"));
   }
   if (files === undefined) {
-    throw refuse(
-      "A file of the workspace can be sent by the call of a script only. Send its bytes as {base64}.",
-    );
+    throw refuse("Only a script can send a file of its workspace. Send the bytes as {base64}.");
   }
   return files.open(String(file));
 }
@@ -147,12 +143,12 @@ function removeParameter(url: URL, name: string): void {
   if (kept.length < listPairs(url).length) url.search = kept.join("&");
 }
 
-/** Some servers part a query at semicolons too. */
+/** Some servers also split a query at semicolons. */
 function listPairs(url: URL): string[] {
   return url.search.slice(1).split(/[&;]/);
 }
 
-/** As servers read it, most of them without a difference of case or `name[]`. */
+/** Most servers ignore case and a suffix such as `[]`. */
 function nameOf(pair: string): string {
   const [name] = [...new URLSearchParams(pair).keys()];
   return (name ?? "").trim().replace(/\[.*$/s, "").toLowerCase();

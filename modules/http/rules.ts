@@ -1,4 +1,4 @@
-/** The rules of a definition: what a person writes, checked, and brought into the one form that is stored and compared. */
+/** Reads and validates the rules of a definition, in the one form that is stored and compared. */
 import { z } from "zod";
 import { findPathProblem, isBelow } from "#modules/shared/fetch-scope.ts";
 import { IDENTIFIER_PATTERN } from "#sdk";
@@ -8,7 +8,7 @@ import { findHeaderProblem, foldHeader, HEADER_NAME, isReservedHeader } from "./
 const MIB = 1024 * 1024;
 const MAX_RULES = 100;
 export const METHODS = ["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"] as const;
-/** They change nothing on a server that keeps to the standard. */
+/** They change nothing on a server that follows the standard. */
 const SAFE_METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
 
 const headerName = z.string().regex(HEADER_NAME, "expected the name of a header").max(100);
@@ -93,7 +93,7 @@ export function readDefinition(text: string): Definition {
   return definition;
 }
 
-/** `rules.read.origins.0`: a rule by its name, where it has one. */
+/** Names a rule by its name if it has one: `rules.read.origins.0`. */
 function placeOf(value: unknown, path: readonly PropertyKey[]): string {
   const [list, index, ...rest] = path;
   if (list !== "rules" || index === undefined) return path.map(String).join(".") || "the definition";
@@ -104,27 +104,27 @@ function placeOf(value: unknown, path: readonly PropertyKey[]): string {
 
 function readOrigin(text: string): string | { problem: string } {
   if (text.includes("*"))
-    return { problem: "an origin has no *: list each host that requests may be sent to" };
+    return { problem: "an origin cannot contain *: list each host that requests may be sent to" };
   const url = /[\0-\x20\x7f\\]/.test(text) ? null : URL.parse(text);
   if (url === null || (url.protocol !== "https:" && url.protocol !== "http:")) {
     return { problem: "expected an origin such as https://api.example.com" };
   }
   if (url.username !== "" || url.password !== "")
-    return { problem: "credentials belong into the secrets: see auth" };
+    return { problem: "credentials belong in the secrets: see auth" };
   if (url.pathname !== "/" || url.search !== "" || url.hash !== "") {
-    return { problem: "an origin is a scheme, a host and a port; a path belongs into pathPrefix" };
+    return { problem: "an origin is a scheme, a host and a port; put a path into pathPrefix" };
   }
   if (url.hostname.endsWith(".")) return { problem: "a host name must not end with a dot" };
   return url.origin;
 }
 
 function findPrefixProblem(text: string): string | null {
-  if (!text.startsWith("/")) return "a path begins with a slash";
+  if (!text.startsWith("/")) return "a path must begin with a slash";
   const problem = findPathProblem(text);
   if (problem !== null) return `it ${problem}`;
   const { pathname, search, hash } = new URL(`https://host.invalid${text}`);
-  if (search !== "" || hash !== "" || /[?#]/.test(text)) return "a path has no ? and no #";
-  return pathname === text ? null : `write it as URLs do: ${pathname}`;
+  if (search !== "" || hash !== "" || /[?#]/.test(text)) return "a path cannot contain ? or #";
+  return pathname === text ? null : `write it as in a URL: ${pathname}`;
 }
 
 function checkRule({ name, auth, origins, headers }: Rule): void {
@@ -135,7 +135,7 @@ function checkRule({ name, auth, origins, headers }: Rule): void {
     );
   }
   if (auth?.type === "header") {
-    // The credential itself may be one that a script cannot set.
+    // Scripts cannot set these two, but a credential may be one of them.
     const isOfProtocol = isReservedHeader(auth.name) && !/^(authorization|cookie)$/i.test(auth.name);
     if (isOfProtocol) {
       throw new DefinitionError(
@@ -149,16 +149,16 @@ function checkRule({ name, auth, origins, headers }: Rule): void {
     if (problem !== null) throw new DefinitionError(`rules.${name}.headers: ${problem}`);
     if (known.has(foldHeader(header))) {
       throw new DefinitionError(
-        `rules.${name}.headers: ${header} is there twice, or is the rule's credential.`,
+        `rules.${name}.headers: ${header} appears twice or is the rule's credential.`,
       );
     }
     known.add(foldHeader(header));
   }
 }
 
-/** No request may fit two rules: it would be made by neither. */
+/** A request that fits two rules is refused, so no two rules may overlap. */
 function checkPair(one: Rule, other: Rule): void {
-  if (one.name === other.name) throw new DefinitionError(`Two rules are called ${one.name}.`);
+  if (one.name === other.name) throw new DefinitionError(`Two rules have the name ${one.name}.`);
   const origin = one.origins.find((known) => other.origins.includes(known));
   const method = one.methods.find((known) => other.methods.includes(known));
   const [outer, inner] =
@@ -167,7 +167,7 @@ function checkPair(one: Rule, other: Rule): void {
       : [other.pathPrefix, one.pathPrefix];
   if (origin === undefined || method === undefined || !isBelow(inner, outer)) return;
   throw new DefinitionError(
-    `The rules ${one.name} and ${other.name} are both for ${method} ${origin}${inner}: no request may fit two of them.`,
+    `The rules ${one.name} and ${other.name} both allow ${method} ${origin}${inner}. A request may fit only one rule: narrow or remove one.`,
   );
 }
 

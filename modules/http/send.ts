@@ -1,4 +1,4 @@
-/** Sends one request and reads its answer: redirects as the rule has it, within the bounds of size; nothing is sent twice. */
+/** Sends one request and reads its answer: follows redirects as the rule allows, limits the size, never retries. */
 import { ReadableStream } from "node:stream/web";
 import { beginBody, type IncomingBody, MAX_INLINE_BYTES } from "#kernel/incoming-body.ts";
 import { limitWaits, type Timer } from "#modules/shared/limits.ts";
@@ -11,26 +11,22 @@ import type { Rule } from "./rules.ts";
 const MAX_REDIRECTS = 5;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 const WITHOUT_BODY: ReadonlySet<number> = new Set([101, 204, 205, 304]);
-/** Codings that fetch undoes. It undoes none of a list with another among them. */
+/** Codings that fetch decodes. It decodes nothing if the list has any other. */
 const DECODED: ReadonlySet<string> = new Set(["gzip", "x-gzip", "deflate", "br", "zstd"]);
 
 export interface Sending {
   fetch: typeof globalThis.fetch;
   rule: Rule;
   credential: Credential | undefined;
-  /** Told that an event stream went on. */
   warn: InvokeInput["warn"];
   /** How long an event stream is read. */
   maxStreamMs: number;
-  /** Where a body goes that is too large for the answer; absent: into the answer. */
+  /** Saves a body that is too large to be inline. Without it every body is inline. */
   save: InvokeInput["save"];
-  /** How the script reads a body while it comes; absent: it cannot. */
   openStream: InvokeInput["openStream"];
-  /** Told of a body that streams, with the status. */
   onStreaming(status: number): void;
-  /** Ends the request. */
   timer: Timer;
-  /** Aborts with the caller's wish or at the deadline. */
+  /** Aborts when the caller cancels or at the deadline. */
   signal: AbortSignal;
 }
 
@@ -40,11 +36,11 @@ export interface Answer {
   headers: [string, string][];
   url: string;
   redirected: boolean;
-  /** `streamed`: bytes that the script has had. */
+  /** `streamed`: bytes that the script has read. */
   body: null | { text: string } | { base64: string } | { file: string; size: number } | { streamed: number };
 }
 
-/** @throws HttpError when no answer came; an abort rejects with the signal's reason. */
+/** @throws HttpError without an answer, the signal's reason on abort */
 export async function send(request: Request, sending: Sending): Promise<Answer> {
   const what = nameOf(request);
   try {
@@ -63,7 +59,7 @@ export async function send(request: Request, sending: Sending): Promise<Answer> 
   }
 }
 
-/** Without its query, which may be long. */
+/** Leaves out the query, which may be long or secret. */
 export function nameOf({ method, url }: Pick<Request, "method" | "url">): string {
   return `${method} ${url.origin}${url.pathname.slice(0, 500)}`;
 }
@@ -75,7 +71,7 @@ interface Followed {
   redirected: boolean;
 }
 
-/** As the fetch standard follows redirects, but only where the rule allows the next request; else the redirect is the answer. */
+/** Follows redirects like the fetch standard while the rule allows the next request; otherwise the redirect is the answer. */
 async function follow(request: Request, sending: Sending, what: string): Promise<Followed> {
   const { rule, credential, signal } = sending;
   const headers = new Headers(request.headers);
@@ -114,7 +110,7 @@ async function follow(request: Request, sending: Sending, what: string): Promise
   }
 }
 
-/** What is streamed has a length that is known: it is not sent in chunks. */
+/** A known length avoids chunked encoding, which some servers refuse. */
 function lengthOf(body: Body | undefined): [string, string][] {
   return body !== undefined && "stream" in body ? [["content-length", String(body.size)]] : [];
 }
@@ -176,7 +172,7 @@ async function readBody(
   }
 }
 
-/** Answers once the script has had the whole body, or wants no more of it. */
+/** Resolves once the script has read the whole body or closed it. */
 async function pass(
   pieces: AsyncIterable<Uint8Array>,
   answer: object,
@@ -194,7 +190,7 @@ async function pass(
   return { streamed };
 }
 
-/** In what is still encoded no secret is found, and no limit counts. */
+/** Neither redaction nor limits work on encoded bytes. */
 async function requireDecoded(response: Response, what: string): Promise<void> {
   const given = response.headers.get("content-encoding") ?? "";
   const codings = given.split(",").map((coding) => coding.trim().toLowerCase());
@@ -203,7 +199,7 @@ async function requireDecoded(response: Response, what: string): Promise<void> {
   await response.body?.cancel();
   throw new HttpError(
     "unknown_coding",
-    `${what} was answered in the content coding ${JSON.stringify(given)}, which was not asked for and is not decoded.`,
+    `${what} was answered in the content coding ${JSON.stringify(given)}. Expected gzip, deflate, br or zstd; others are not decoded.`,
     { status: response.status },
   );
 }
@@ -226,12 +222,12 @@ async function* limitBytes(
 function tooLarge({ status }: Response, { name, maxResponseBytes }: Rule, what: string): HttpError {
   return new HttpError(
     "answer_too_large",
-    `${what} answered more than ${maxResponseBytes} bytes, which is what the rule ${name} allows (maxResponseBytes).`,
+    `${what} answered more than ${maxResponseBytes} bytes, the limit of the rule ${name} (maxResponseBytes). Ask for less, or raise the limit.`,
     { status },
   );
 }
 
-/** Text where that gives the same bytes again: secrets in it are found. */
+/** Prefers text, in which secrets are found; base64 for bytes that are not UTF-8. */
 function encode(bytes: Buffer): { text: string } | { base64: string } {
   try {
     return { text: new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes) };

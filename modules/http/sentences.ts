@@ -1,8 +1,7 @@
-/** What a rule allows, in sentences for the person who enables it. */
+/** Says what a rule allows, for the person who enables it. */
 import type { Auth, Rule } from "./rules.ts";
 import { isDestructive } from "./rules.ts";
 
-/** In the order in which a person asks: what, where, with whose rights, how much. */
 export function describeRule(rule: Rule): string[] {
   const { name, auth, headers, maxRequestBytes, maxResponseBytes } = rule;
   const insecure = rule.origins.filter((origin) => origin.startsWith("http:"));
@@ -11,27 +10,27 @@ export function describeRule(rule: Rule): string[] {
     `Scripts may send ${listWords(rule.methods, "and")} requests to ${listWords(rule.origins, "and")}, to ${describePaths(rule)}.`,
     isDestructive(rule)
       ? "Such requests may change or delete something there."
-      : "By the standard such requests only read.",
+      : "By the HTTP standard such requests only read.",
     auth === undefined
       ? "No credential is sent."
-      : `The secret ${JSON.stringify(name)} of this service is sent with each request, ${describeAuth(auth)}; it is taken out of answers.`,
+      : `The secret ${JSON.stringify(name)} of this service is sent with each request, ${describeAuth(auth)}; it is removed from answers.`,
     ...(insecure.length === 0
       ? []
       : [
-          `What is sent to ${listWords(insecure, "and")} is not encrypted: the network between can read and change it.`,
+          `Requests to ${listWords(insecure, "and")} are not encrypted: the network can read and change them.`,
         ]),
     ...(fixed.length === 0
       ? []
       : [
-          `Each request has the ${fixed.length === 1 ? "header" : "headers"} ${listWords(
+          `Each request carries the ${fixed.length === 1 ? "header" : "headers"} ${listWords(
             fixed.map(([header, value]) => `${header}: ${JSON.stringify(value)}`),
             "and",
           )}.`,
         ]),
-    `A request may have ${describeBytes(maxRequestBytes)} of body, an answer ${describeBytes(maxResponseBytes)}.`,
+    `Request bodies: ${describeBytes(maxRequestBytes)}; answers: ${describeBytes(maxResponseBytes)}.`,
     rule.redirects === "none"
-      ? "Redirects are not followed: the script is shown them."
-      : "Redirects are followed on the same origin, where this rule allows the request that they lead to; the script is shown any other.",
+      ? "Redirects are not followed; the script sees them."
+      : "Redirects on the same origin are followed if this rule allows the next request; the script sees any other.",
   ];
 }
 

@@ -364,7 +364,7 @@ describe("a download", () => {
     };
     expect(await message(`http://127.0.0.1:${port}/`)).toContain("status 404");
     expect(await message("http://nowhere.example/")).toContain("ENOTFOUND");
-    expect(await message("nonsense")).toContain("no URL");
+    expect(await message("nonsense")).toContain("not a URL");
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
     expect(await message(`http://127.0.0.1:${port}/`)).toContain("ECONNREFUSED");

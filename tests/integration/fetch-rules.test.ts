@@ -113,7 +113,7 @@ describe("what no rule allows", () => {
       "a path",
       { url: "/other" },
       "no_rule",
-      /the path is not allowed by the rule web\.read, which is for \/api;/,
+      /the path is not allowed by the rule web\.read, which allows \/api;/,
     ],
     [
       "a path that begins alike",
@@ -146,14 +146,14 @@ describe("what no rule allows", () => {
   test("another port or scheme of the same host is told apart from another host", async () => {
     const [port] = await fetching({ url: "http://127.0.0.1:1/api" });
     expect(port).toMatchObject({
-      message: expect.stringContaining("scheme and port are not those of the rule web.read"),
+      message: expect.stringContaining("the scheme or port is not allowed by the rule web.read"),
     });
     const [host] = await fetching({ url: "https://evil.example/api" });
     expect(host).toMatchObject({
       code: "no_rule",
       status: 404,
       message: expect.stringContaining(
-        `no rule is for https://evil.example. Rules of this script: web.read (GET, HEAD ${origin}/api)`,
+        `no rule allows https://evil.example. Rules of this script: web.read (GET, HEAD ${origin}/api)`,
       ),
     });
     expect(received).toEqual([]);

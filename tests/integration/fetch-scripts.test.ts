@@ -130,7 +130,7 @@ describe.each(["typescript-process", "typescript-ivm"])("%s", (environmentId) =>
     );
     expect(record.result).toEqual([
       ["TypeError", expect.stringContaining("the method PUT is not allowed by the rule web.read"), "no_rule"],
-      ["TypeError", expect.stringContaining("no rule is for https://other.example"), "no_rule"],
+      ["TypeError", expect.stringContaining("no rule allows https://other.example"), "no_rule"],
       ["TypeError", expect.stringContaining("a segment of dots"), "invalid_parameters"],
     ]);
     expect(received).toEqual([]);

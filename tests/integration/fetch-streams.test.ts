@@ -219,7 +219,7 @@ describe.each(["typescript-process", "typescript-ivm"])("%s", (environmentId) =>
     );
     expect(record.result).toEqual([
       200,
-      expect.stringContaining("stalled: nothing of its body came for 1500 ms"),
+      expect.stringContaining("stalled: no part of its body arrived for 1500 ms"),
       "timeout",
     ]);
     expect(await calls(record.id)).toMatchObject([{ status: "error", httpStatus: 200 }]);

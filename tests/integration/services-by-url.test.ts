@@ -82,7 +82,7 @@ test("files beside the document are read, relative servers are of its address, t
   const { problems } = installed.body;
   expect(problems).toHaveLength(4);
   for (const [name, reason] of [
-    ["gone", /could not be read: .*missing\.json could not be downloaded: .* status 404/],
+    ["gone", /could not be read: .*Could not download .*missing\.json: .* status 404/],
     ["foreign", /is outside of the document/],
     ["local", /"file:\/\/\/etc\/passwd", which is outside of the document/],
     ["moved", /could not be read: .*redirects/],

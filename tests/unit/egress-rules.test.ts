@@ -183,7 +183,7 @@ test("an address with a zone, and one with too many parts, is no URL at all", ()
 test("a name is refused only once it has an address", () => {
   expect(refusedUrl("https://localhost/")).toBeNull();
   expect(refusedAddress("127.0.0.1", rules(), "localhost")).toContain("localhost (127.0.0.1)");
-  expect(refusedAddress("nonsense")).toContain("no IP address");
+  expect(refusedAddress("nonsense")).toContain("not an IP address");
 });
 
 test("the allow list opens blocks, single addresses and names", () => {
@@ -256,11 +256,11 @@ test("link-local and metadata addresses need to be named exactly", () => {
 
 test.each([
   ["10.0.0.1/8", "beyond its prefix"],
-  ["10.0.0.0/33", "no block"],
-  ["10.0.0.0/", "no block"],
-  ["fd00::/129", "no block"],
+  ["10.0.0.0/33", "not a block"],
+  ["10.0.0.0/", "not a block"],
+  ["fd00::/129", "not a block"],
   ["fe80::1%eth0", "neither"],
-  ["http://example.com", "no block"],
+  ["http://example.com", "not a block"],
   ["example.com:443", "neither"],
   ["127.1", "neither"],
   ["0x7f000001", "neither"],

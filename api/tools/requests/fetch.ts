@@ -1,6 +1,6 @@
 /**
- * Which tool makes a request of a script's `fetch`: the one that the caller sees and whose definition the request fits. What it
- * is called with, by `fetch` or by its name, has the URL as it was read here.
+ * Finds the tool that makes a request of a script's `fetch`: the one visible tool whose rule the request fits. Tools called by `fetch`
+ * or by name get the URL as it was parsed here.
  */
 import { performance } from "node:perf_hooks";
 import type { Db } from "#api/db/pool.ts";
@@ -9,7 +9,7 @@ import type { FetchScope } from "#sdk";
 import type { CallCaller, CallGate, ToolCall, ToolPath } from "../contract.ts";
 import { CallError, refuseCall } from "../failure.ts";
 
-/** A change from elsewhere counts after this. */
+/** Delay until changes made by another replica count. */
 const MAX_AGE_MS = 1000;
 const MAX_RULES = 5000;
 const MAX_SHOWN_RULES = 5;
@@ -17,27 +17,26 @@ const MAX_SHOWN_CHARACTERS = 200;
 
 interface FetchRule extends ToolPath {
   scope: FetchScope;
-  /** It, its service and its adapter are enabled, and the service is not stale. */
+  /** The tool, its service and its adapter are enabled, and the service is not stale. */
   isEnabled: boolean;
-  /** Of the scope's prefix. */
   foldedPrefix: string;
 }
 
 /**
- * A request is made by the one rule that it fits. Where its server may read it as one that another rule is for too (`/%61dmin`,
- * `//admin`), it is made by neither: the policy of a stricter rule cannot be passed by.
+ * A request is made by the only rule that it fits. If its server might read the path as one of another rule (`/%61dmin`, `//admin`),
+ * neither makes it, so that nobody bypasses the policy of the stricter rule.
  */
 export interface FetchRules {
-  /** Rejects with CallError: no rule fits, more than one does, or what is asked for is no request. */
+  /** Rejects with CallError if no rule fits, several do, or the request is invalid. */
   resolve(
     call: Pick<ToolCall, "parameters" | "caller">,
   ): Promise<{ path: ToolPath; parameters: ToolCall["parameters"] }>;
   /**
-   * The parameters of a call of a rule by its name. Rejects with CallError where the request fits another rule too. Whether it fits
-   * its own is for the rule's adapter to say.
+   * Returns the parameters of a call that names its rule. Rejects with CallError if the request fits another rule too; the adapter
+   * checks whether it fits its own.
    */
   readNamed(call: Pick<ToolCall, keyof ToolPath | "parameters" | "caller">): Promise<ToolCall["parameters"]>;
-  /** A service has changed. */
+  /** Call it when a service has changed. */
   forget(): void;
 }
 
@@ -68,7 +67,7 @@ export function createFetchRules(
 
   return {
     async readNamed({ serviceId, toolId, parameters, caller }) {
-      // Its schema refuses what is no text.
+      // The schema of the tool refuses anything but text.
       if (typeof parameters.url !== "string") return parameters;
       const { url, method } = readRequest(parameters);
       const visible = await listVisible(caller);
@@ -87,7 +86,7 @@ export function createFetchRules(
         if (misfit === null) fitting.push(rule);
         else others.push([rule, misfit]);
       }
-      // One that fits and is disabled is refused with the reason, as in any call of it.
+      // A disabled rule that fits is returned too: calling it says why it is refused.
       const rule = fitting.find(isOpen) ?? fitting[0];
       if (rule === undefined) throw refuse("no_rule", describeNone(url, method, others));
       if (isOpen(rule)) refuseOthers(rule, visible.filter(isOpen), url, method);
@@ -110,13 +109,16 @@ async function readRules(db: Db): Promise<FetchRule[]> {
 }
 
 function readRequest({ url: text, method = "GET" }: Record<string, unknown>): { url: URL; method: string } {
-  if (typeof text !== "string") throw refuseCall("invalid_parameters", "fetch needs the URL as a text.");
+  if (typeof text !== "string") throw refuseCall("invalid_parameters", "fetch expects the URL as text.");
   const read = readRequestUrl(text);
   if ("problem" in read) {
     throw refuseCall("invalid_parameters", `fetch ${JSON.stringify(cut(text))}: the URL ${read.problem}.`);
   }
   if (typeof method !== "string" || !/^[A-Za-z]{1,20}$/.test(method)) {
-    throw refuseCall("invalid_parameters", `fetch ${cut(read.url.href)}: the method is a word such as GET.`);
+    throw refuseCall(
+      "invalid_parameters",
+      `fetch ${cut(read.url.href)}: the method must be a word such as GET.`,
+    );
   }
   return { url: read.url, method: method.toUpperCase() };
 }
@@ -125,7 +127,7 @@ function nameOf(url: URL, method: string): string {
   return `${method} ${url.origin}${cut(url.pathname)}`;
 }
 
-/** Names rules that the caller sees. Returns where no open rule but this one is for the request, however its server reads the path. */
+/** @throws CallError if another open rule allows the request, or would if the server reads the path differently */
 function refuseOthers(rule: FetchRule, open: readonly FetchRule[], url: URL, method: string): void {
   const others = open.filter(
     (other) =>
@@ -139,18 +141,18 @@ function refuseOthers(rule: FetchRule, open: readonly FetchRule[], url: URL, met
   if (fitting.length > 0) {
     throw refuse(
       "ambiguous_rule",
-      `${request} fits more than one rule: ${listRules([rule, ...fitting])}. It is made by none of them: an administrator has to narrow or disable all but one.`,
+      `${request} fits more than one rule: ${listRules([rule, ...fitting])}. None of them makes it: an administrator has to narrow or disable all but one.`,
     );
   }
   if (read.length > 0) {
     throw refuse(
       "ambiguous_rule",
-      `${request} fits ${listRules([rule])}, and its server may read the path as one of ${listRules(read)}. It is made by none of them: write the path as it is meant, or an administrator has to narrow or disable all but one.`,
+      `${request} fits ${listRules([rule])}, and its server may read the path as one of ${listRules(read)}. None of them makes it: write the path without encoding and double slashes, or ask an administrator to narrow or disable all but one.`,
     );
   }
 }
 
-/** The nearest rules, and what of the request they do not allow. */
+/** Names the nearest rules and what they do not allow. */
 function describeNone(url: URL, method: string, rules: readonly [FetchRule, Misfit][]): string {
   const request = nameOf(url, method);
   if (rules.length === 0) {
@@ -164,17 +166,17 @@ function describeNone(url: URL, method: string, rules: readonly [FetchRule, Misf
   }
   const byPath = of("path");
   if (byPath.length > 0) {
-    const near = describeEach(byPath, (path, { pathPrefix }) => `${path}, which is for ${pathPrefix}`);
+    const near = describeEach(byPath, (path, { pathPrefix }) => `${path}, which allows ${pathPrefix}`);
     return `fetch ${request}: the path is not allowed by the rule ${near}.`;
   }
   const sameHost = of("origin").filter(({ scope }) =>
     scope.origins.some((one) => hostOf(one) === url.hostname),
   );
   if (sameHost.length > 0) {
-    const near = describeEach(sameHost, (path, { origins }) => `${path}, which is for ${origins.join(", ")}`);
-    return `fetch ${request}: scheme and port are not those of the rule ${near}.`;
+    const near = describeEach(sameHost, (path, { origins }) => `${path}, which allows ${origins.join(", ")}`);
+    return `fetch ${request}: the scheme or port is not allowed by the rule ${near}.`;
   }
-  return `fetch ${request}: no rule is for ${url.origin}. Rules of this script: ${listRules(rules.map(([rule]) => rule))}.`;
+  return `fetch ${request}: no rule allows ${url.origin}. Rules of this script: ${listRules(rules.map(([rule]) => rule))}.`;
 }
 
 function listRules(rules: readonly FetchRule[]): string {

@@ -1,7 +1,4 @@
-/**
- * The files of a call: those that its parameters name, for a person who decides about it (what is sent afterwards are exactly these),
- * and those that went, for its record.
- */
+/** The files of a call: those that an approver is shown, and those that were sent or saved. */
 import { createHash } from "node:crypto";
 import type { CallFiles, FileContent } from "#sdk";
 import type { MovedFile, NamedFile } from "../contract.ts";
@@ -10,7 +7,7 @@ import { refuseCall } from "../failure.ts";
 const MAX_NAMES = 100;
 const MAX_DEPTH = 64;
 
-/** Every `{file: "name"}` in the parameters that is a file of the workspace, with its content as it is at the call. */
+/** Describes every `{file: "name"}` in the parameters that is a file of the workspace. */
 export async function describeNamedFiles(
   parameters: Record<string, unknown>,
   files: CallFiles,
@@ -18,7 +15,7 @@ export async function describeNamedFiles(
 ): Promise<NamedFile[]> {
   const found: NamedFile[] = [];
   for (const name of listNames(parameters)) {
-    // A member that is called `file` may be anything; what is no file cannot be sent.
+    // A member named `file` may be anything; a name without a file cannot be sent.
     const content = await files.open(name).catch(() => null);
     if (content === null) continue;
     const hash = createHash("sha256");
@@ -40,7 +37,7 @@ function listNames(parameters: unknown): Set<string> {
     if (names.size > MAX_NAMES) {
       throw refuseCall(
         "invalid_parameters",
-        `A call that a person decides about names at most ${MAX_NAMES} files.`,
+        `A call that needs approval can name at most ${MAX_NAMES} files.`,
       );
     }
     for (const member of Object.values(value)) visit(member, depth + 1);
@@ -49,27 +46,24 @@ function listNames(parameters: unknown): Set<string> {
   return names;
 }
 
-/** Of a call that was approved: no file but those that the person was shown. */
+/** Limits an approved call to the files that the approver was shown. */
 export function limitFiles(files: CallFiles, shown: readonly NamedFile[]): CallFiles {
   const names = new Set(shown.map(({ name }) => name));
   return {
     async open(name) {
       if (names.has(name)) return files.open(name);
-      throw refuseCall(
-        "invalid_parameters",
-        `The file ${JSON.stringify(name)} is not part of what was approved.`,
-      );
+      throw refuseCall("invalid_parameters", `The file ${JSON.stringify(name)} was not approved.`);
     },
   };
 }
 
-/** Opens a file of the workspace, and notes in `moved` what is read of it: measured as it goes by, so that it is what went. */
+/** Opens a file of the workspace and records in `moved` what is read from it. */
 export async function openNoting(files: CallFiles, name: string, moved: MovedFile[]): Promise<FileContent> {
   const { stream, ...content } = await files.open(name);
   return { ...content, stream: () => noteBytes(moved, name, "sent", stream()) };
 }
 
-/** The same bytes; `moved` is told how many went by, and when it was all of them, their digest. */
+/** Passes bytes through and records how many went by, and at the end their digest. */
 export async function* noteBytes(
   moved: MovedFile[],
   name: string,
@@ -87,7 +81,7 @@ export async function* noteBytes(
   file.sha256 = hash.digest("hex");
 }
 
-/** The bytes of a body as parameters of a request give it; undefined: there is none. */
+/** Returns the size of a request's body in bytes, or undefined without one. */
 export function measureBody(body: unknown, files: readonly NamedFile[]): number | undefined {
   if (typeof body === "string") return Buffer.byteLength(body);
   const { base64, file } = (body ?? {}) as { base64?: unknown; file?: unknown };

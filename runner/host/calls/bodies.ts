@@ -1,38 +1,37 @@
-/** Bodies of answers that the script of one run reads while they come. Each is taken in as far as there is room, however slowly it is read. */
+/** Streams response bodies to the script of one run. A body is received only as far as there is room, however slowly the script reads. */
 
-/** Bodies of one run that stream at once. */
 const MAX_OPEN_BODIES = 16;
-/** Of one body, waiting to be read; also the most of one chunk. */
+/** Limit for what one body holds unread, and for one chunk. */
 const MAX_HELD_BYTES = 256 * 1024;
 
 interface Body {
   chunks: Uint8Array[];
   heldBytes: number;
-  /** Its call is over, and this is why where it failed. */
+  /** Set when the call of the body has ended; `error` if it failed. */
   end: { error?: unknown } | null;
   isClosed: boolean;
   isRead: boolean;
-  /** Resolves with the next change of the others. */
+  /** Resolves with the next change of the other members. */
   changed: PromiseWithResolvers<void>;
 }
 
 export interface Bodies {
-  /** False: as many are open as a run may have. */
+  /** Returns false if the run has its maximum of open bodies. */
   open(id: number): boolean;
-  /** Takes the body in. Resolves when all of it has come, or no one wants more. Rejects as `bytes`. */
+  /** Receives the body. Resolves when all of it has arrived or the body is closed; rejects if `bytes` does. */
   take(id: number, bytes: AsyncIterable<Uint8Array>): Promise<void>;
-  /** The next piece, waited for; null at the end. Rejects as the call of the body. */
+  /** Waits for the next piece; null at the end. Rejects if the call of the body failed. */
   read(id: number): Promise<{ base64: string } | null>;
-  /** The call of the body is over. */
+  /** Records that the call of the body has ended. */
   end(id: number, end: { error?: unknown }): void;
-  /** Nothing more is read of it: what it holds is dropped. */
+  /** Drops what is unread; nothing more is received. */
   close(id: number): void;
 }
 
 export function createBodies(): Bodies {
   const bodies = new Map<number, Body>();
 
-  function tell(body: Body): void {
+  function notify(body: Body): void {
     body.changed.resolve();
     body.changed = Promise.withResolvers();
   }
@@ -52,7 +51,7 @@ export function createBodies(): Bodies {
           const piece = chunk.subarray(at, at + MAX_HELD_BYTES);
           body.chunks.push(piece);
           body.heldBytes += piece.length;
-          tell(body);
+          notify(body);
           while (body.heldBytes >= MAX_HELD_BYTES && !body.isClosed) await body.changed.promise;
           if (body.isClosed) return;
         }
@@ -61,7 +60,7 @@ export function createBodies(): Bodies {
     async read(id) {
       const body = bodies.get(id);
       if (body === undefined) throw bodyLost();
-      if (body.isRead) throw new Error("This body is being read already.");
+      if (body.isRead) throw new Error("Another read of this body is in progress. Await it first.");
       body.isRead = true;
       while (body.heldBytes === 0 && body.end === null && !body.isClosed) await body.changed.promise;
       body.isRead = false;
@@ -70,7 +69,7 @@ export function createBodies(): Bodies {
         const piece = Buffer.concat(body.chunks);
         body.chunks = [];
         body.heldBytes = 0;
-        tell(body);
+        notify(body);
         return { base64: piece.toString("base64") };
       }
       bodies.delete(id);
@@ -81,7 +80,7 @@ export function createBodies(): Bodies {
       const body = bodies.get(id);
       if (body === undefined) return;
       body.end = end;
-      tell(body);
+      notify(body);
     },
     close(id) {
       const body = bodies.get(id);
@@ -89,13 +88,13 @@ export function createBodies(): Bodies {
       bodies.delete(id);
       body.isClosed = true;
       body.chunks = [];
-      tell(body);
+      notify(body);
     },
   };
 }
 
 function bodyLost(): Error {
   const message =
-    "The body of this response is not open any more: it was canceled, or the run was paused and repeated since it was opened. Read a body to its end before the script waits for a person.";
+    "The body of this response is no longer open: it was canceled, or the run was paused and replayed since. Read a body to its end before the script waits for an approver.";
   return Object.assign(new Error(message), { code: "body_lost" });
 }

@@ -218,7 +218,7 @@ export const fetchCases: EnvironmentCase[] = [
           expect.stringMatching(new RegExp(`^The header ${name} cannot be set by a script: `, "i")),
         ]);
       }
-      expect(result[0][1]).toContain("a service adds its credentials by itself");
+      expect(result[0][1]).toContain("the service adds its credentials");
       expect(calls).toEqual([]);
     },
   },
@@ -257,7 +257,7 @@ export const fetchCases: EnvironmentCase[] = [
       expect(result).toEqual([
         "grüße",
         "grüße",
-        "TypeError: The body is not what the request's integrity says.",
+        "TypeError: The body does not match the request's integrity.",
         "grüße",
       ]);
     },

@@ -1,13 +1,11 @@
 /** `Blob` and `File` (File API). Loaded with their first use. What they hold is never changed, so slices share it. */
 import { finishClass, needArguments, showAs, toDictionary, toEnum, toUSVString } from "./interfaces.ts";
 
-/** What this needs of the realm. */
 export interface BlobHost {
   loadEncoding(): { TextEncoder: typeof TextEncoder; TextDecoder: typeof TextDecoder };
   loadStreams(): typeof import("./streams.ts").streams;
 }
 
-/** Of one chunk of `stream()`. */
 const CHUNK_BYTES = 64 * 1024;
 const ENDINGS = ["transparent", "native"] as const;
 const PRINTABLE = /^[\x20-\x7e]*$/;
@@ -15,7 +13,7 @@ const PRINTABLE = /^[\x20-\x7e]*$/;
 export function createBlobs(host: BlobHost) {
   let partsOf: (blob: Blob) => readonly Uint8Array[];
   let isBlob: (value: unknown) => value is Blob;
-  /** Of parts that nobody else changes. */
+  /** Keeps the parts without copying them. */
   let makeBlob: (parts: readonly Uint8Array[], type: string) => Blob;
 
   class Blob {
@@ -99,12 +97,11 @@ export function createBlobs(host: BlobHost) {
     }
   }
 
-  /** A BlobPart: a blob, a buffer or a view of one, or else text. */
   function toPart(part: unknown): unknown {
     return isBlob(part) || viewBytes(part) !== null ? part : toUSVString(part);
   }
 
-  /** Of a part: bytes of its own. */
+  /** Returns a copy, or the bytes of a blob, which never change. */
   function toBytes(part: unknown, isNative: boolean): Uint8Array {
     if (typeof part === "string") return encode(isNative ? part.replace(/\r\n?/g, "\n") : part);
     if (!isBlob(part)) return (viewBytes(part) as Uint8Array).slice();
@@ -133,7 +130,7 @@ export function createBlobs(host: BlobHost) {
 
 export type Blobs = ReturnType<typeof createBlobs>;
 
-/** An iterable object; a text is none. Each member is converted before the next one is asked for. */
+/** Rejects strings, though they are iterable. Converts each member before it asks for the next, as Web IDL does. */
 function readSequence(parts: unknown, convert: (part: unknown) => unknown): unknown[] {
   if (typeof parts === "object" || typeof parts === "function") {
     const iterate = (parts as { [Symbol.iterator]?: unknown } | null)?.[Symbol.iterator];
@@ -144,10 +141,10 @@ function readSequence(parts: unknown, convert: (part: unknown) => unknown): unkn
       return list;
     }
   }
-  throw new TypeError("The parts of a Blob are given as an array.");
+  throw new TypeError("Blob expects an array of parts.");
 }
 
-/** The bytes of a buffer or a view of one, not copied; null for anything else. */
+/** Returns the bytes of a buffer or view without copying, or null for any other value. */
 export function viewBytes(value: unknown): Uint8Array | null {
   if (ArrayBuffer.isView(value)) return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
   return value instanceof ArrayBuffer ? new Uint8Array(value) : null;
@@ -157,7 +154,6 @@ export function countBytes(parts: readonly Uint8Array[]): number {
   return parts.reduce((sum, { length }) => sum + length, 0);
 }
 
-/** A copy of all of them. */
 export function joinParts(parts: readonly Uint8Array[]): Uint8Array {
   const all = new Uint8Array(countBytes(parts));
   let at = 0;
@@ -179,14 +175,14 @@ function cutParts(parts: readonly Uint8Array[], from: number, to: number): Uint8
   return cut;
 }
 
-/** Copies, which a reader may take over. */
+/** Yields copies, which the reader owns. */
 export function* cutChunks(parts: readonly Uint8Array[]): Generator<Uint8Array> {
   for (const part of parts) {
     for (let at = 0; at < part.length; at += CHUNK_BYTES) yield part.slice(at, at + CHUNK_BYTES);
   }
 }
 
-/** As `slice` of arrays: from the end where it is negative. */
+/** Negative values count from the end, like `Array.prototype.slice`. */
 function clampIndex(value: unknown, size: number): number {
   const index = Math.trunc(Math.max(-(2 ** 53), Math.min(2 ** 53, Number(value)))) || 0;
   return index < 0 ? Math.max(0, size + index) : Math.min(index, size);

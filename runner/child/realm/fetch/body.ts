@@ -1,6 +1,6 @@
 /**
- * Bodies of requests and responses (Fetch standard, "Bodies"): what they are made of, and the methods that read them. A body has a
- * stream only once a script asks for it: until then its content is as it was given, or in a file of the workspace.
+ * Bodies of requests and responses (Fetch standard, "Bodies"). A body gets a stream only when a script asks for one: until then its
+ * content is as given, or in a file of the workspace.
  */
 import { type Blobs, cutChunks, joinParts, viewBytes } from "./blob.ts";
 import { createFormData, type Forms } from "./form-data.ts";
@@ -10,7 +10,7 @@ import { extractMime, serializeMime } from "./mime.ts";
 
 type Stream = ReadableStream<Uint8Array>;
 
-/** A file of the workspace that only bodies know of; removed when the last of them has been read. */
+/** A file that only bodies use; removed when the last of them has been read. */
 export interface BodyFile {
   name: string;
   /** Bytes. */
@@ -20,17 +20,15 @@ export interface BodyFile {
 
 export type Content = string | readonly Uint8Array[] | BodyFile;
 
-/** Null content: the stream has it. */
 export interface Body {
+  /** Null if the stream has it. */
   content: Content | null;
   stream: Stream | null;
-  /** Of a body without a stream. */
+  /** Only for a body without a stream. */
   isUsed: boolean;
-  /** Why it cannot be read any more. */
   failure: { reason: unknown } | null;
 }
 
-/** What has a body. */
 interface Owner {
   readonly headers: { get(name: string): string | null };
 }
@@ -42,7 +40,7 @@ export function createBodies(host: FetchHost, blobs: Blobs) {
   const { encode, isBlob, makeBlob, partsOf } = blobs;
   let decoder: TextDecoder | null = null;
   let rawDecoder: TextDecoder | null = null;
-  /** Without a byte order mark. */
+  /** Drops a byte order mark. */
   const decode = (bytes: Uint8Array): string => {
     decoder ??= new (host.loadEncoding().TextDecoder)();
     return decoder.decode(bytes);
@@ -57,7 +55,7 @@ export function createBodies(host: FetchHost, blobs: Blobs) {
     return { content, stream, isUsed: false, failure: null };
   }
 
-  /** `BodyInit`: the body, and the type that follows from it. Bytes are copied. */
+  /** Converts `BodyInit` to a body and its type. Copies bytes. */
   function extract(given: unknown): { body: Body; type: string | null } {
     const streams = host.streamsIfLoaded();
     if (streams?.isReadable(given)) {
@@ -102,7 +100,7 @@ export function createBodies(host: FetchHost, blobs: Blobs) {
     return body.stream;
   }
 
-  /** Pieces that the one who asks for them may keep. */
+  /** The reader owns each piece. */
   function piecesOf(content: Content): Iterator<Uint8Array> | AsyncIterator<Uint8Array> {
     if (typeof content === "string") return cutChunks([encode(content)]);
     return "users" in content ? readPieces(content) : cutChunks(content);
@@ -124,7 +122,7 @@ export function createBodies(host: FetchHost, blobs: Blobs) {
     if (content.users === 0) await host.removeFile(content.name);
   }
 
-  /** What is left to be read, which is read from now on. */
+  /** Marks the body as used and returns its content. */
   function take(body: Body): Content | null {
     body.isUsed = true;
     const { content } = body;
@@ -179,14 +177,14 @@ export function createBodies(host: FetchHost, blobs: Blobs) {
     return { ...makeBody(null, second), failure };
   }
 
-  /** The body of one that is used up by it. */
+  /** Moves the content to a new body. */
   function passOn(body: Body): Body {
     if (body.stream !== null) return makeBody(null, host.loadStreams().passOn(body.stream));
     const taken = makeBody(take(body));
     return { ...taken, failure: body.failure };
   }
 
-  /** From now on it cannot be read; nothing where all of it has been. */
+  /** Makes further reads reject; does nothing once all was read. */
   function fail(body: Body, reason: unknown): void {
     if (body.stream !== null) host.loadStreams().fail(body.stream, reason);
     else if (!body.isUsed) {
@@ -234,12 +232,12 @@ export function createBodies(host: FetchHost, blobs: Blobs) {
         if (mime?.essence === "multipart/form-data") return forms.parseMultipart(bytes, mime);
         if (mime?.essence !== "application/x-www-form-urlencoded") {
           throw new TypeError(
-            `The body is read as a form by its Content-Type, multipart/form-data or application/x-www-form-urlencoded; found ${mime?.essence ?? "none"}.`,
+            `formData() needs the Content-Type multipart/form-data or application/x-www-form-urlencoded; found ${mime?.essence ?? "none"}.`,
           );
         }
         const form = new forms.FormData();
         const { URLSearchParams } = host.loadUrl();
-        // A leading question mark is part of the first name.
+        // The parser drops one leading question mark; one in the body belongs to the first name.
         for (const [name, value] of new URLSearchParams(`?${decodeRaw(bytes)}`)) form.append(name, value);
         return form;
       },

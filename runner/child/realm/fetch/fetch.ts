@@ -1,6 +1,6 @@
 /**
- * `fetch` and the classes around it, loaded with the first use of any of them. A request is a call of the host, which matches it with the
- * one rule that allows it; large bodies go through files of the workspace.
+ * `fetch` and its classes, loaded on first use. A request is a call to the host, which finds the rule that allows it; large bodies go
+ * through files of the workspace.
  */
 import type { Blobs } from "./blob.ts";
 import { type Bodies, type Body, type BodyFile, createBodies } from "./body.ts";
@@ -13,7 +13,7 @@ import { createResponse, NULL_BODY_STATUS } from "./response.ts";
 type Requests = ReturnType<typeof createRequest>;
 type Responses = ReturnType<typeof createResponse>;
 
-/** What the host gives. A body above 1 MiB is a file; one that is still coming is a stream, read by the number of the call. */
+/** From the host. A stream is read by the number of the call. */
 interface Answer {
   status: number;
   statusText: string;
@@ -23,14 +23,12 @@ interface Answer {
   body: null | { base64: string } | { text: string } | { file: string; size: number } | { stream: true };
 }
 
-/** A body in a request. */
 type Sent = string | { base64: string } | { file: string };
 
-/** Of one piece that is written to a file. */
 const PIECE_BYTES = 256 * 1024;
-const NO_CREDENTIALS = "a service adds its credentials by itself";
-const NOT_YOURS = "it belongs to the connection, which the host makes";
-/** Lower case; why a script may not send it. */
+const NO_CREDENTIALS = "the service adds its credentials";
+const NOT_YOURS = "it belongs to the connection, which the host opens";
+/** Why a script may not send a header; names in lower case. */
 const FORBIDDEN: Record<string, string> = {
   authorization: NO_CREDENTIALS,
   cookie: NO_CREDENTIALS,
@@ -68,7 +66,6 @@ function createFetch(
 ) {
   let lastFile = 0;
 
-  /** A name that no file has. */
   function nameFile(): string {
     const names = host.listFiles();
     let folder = "http";
@@ -99,7 +96,7 @@ function createFetch(
     if (length > 0 || mode === "replace") await flush();
   }
 
-  /** The body as it is sent. `others`: the rest of the request. */
+  /** `others`: the rest of the request, which shares a message with an inline body. */
   async function sendable(body: Body, others: object): Promise<{ sent: Sent; file: string | null }> {
     const content = typeof body.content === "string" ? body.content : null;
     if (content !== null) {
@@ -122,7 +119,7 @@ function createFetch(
     return { sent: { file: name }, file: name };
   }
 
-  /** Subresource Integrity: one of the strongest digests that are given has to be that of the body. */
+  /** Subresource Integrity: a digest of the strongest kind given has to match the body. */
   async function hasIntegrity(body: Body | null, integrity: string): Promise<boolean> {
     const given = [...integrity.matchAll(/(?:^|\s)sha(256|384|512)-([\w+/-]+={0,2})(?=\?|\s|$)/g)];
     const strongest = given
@@ -167,7 +164,7 @@ function createFetch(
     call: number,
   ): { response: InstanceType<typeof Response>; body: Body | null } {
     const { status, statusText, url, redirected } = answer ?? {};
-    if (typeof status !== "number") throw new TypeError("The host answered something that is no response.");
+    if (typeof status !== "number") throw new TypeError("The host did not answer with a response.");
     const headers = new Headers(answer.headers);
     guardHeaders(headers);
     const body = toBody(answer, call);
@@ -177,7 +174,7 @@ function createFetch(
     };
   }
 
-  /** Null where it is over before there is a response. `failure`: what it rejects with when the host refuses or fails. */
+  /** Returns null if the request is over before there is a response. `failure`: the error to reject with. */
   async function carryOut(
     request: InstanceType<typeof Request>,
     failure: Error,
@@ -187,7 +184,7 @@ function createFetch(
     const { parts, headers: list, body } = insideOf(request);
     const { url, method, redirect, integrity } = parts;
     if (url.protocol !== "http:" && url.protocol !== "https:") {
-      throw new TypeError(`fetch takes addresses with http: or https:; found ${url.protocol}`);
+      throw new TypeError(`fetch supports http: and https: URLs; found ${url.protocol}`);
     }
     const headers = listOf(list).map(([name, value]) => [name, checkHeader(name, value)]);
     const [address] = url.href.split("#");
@@ -219,7 +216,7 @@ function createFetch(
     }
     let wrong = isOver() ? "" : findRedirect(redirect, answer);
     if (wrong === null && integrity !== "" && !(await hasIntegrity(made.body, integrity))) {
-      wrong = "The body is not what the request's integrity says.";
+      wrong = "The body does not match the request's integrity.";
     }
     if (wrong === null) return made;
     if (made.body !== null) bodies.fail(made.body, undefined);
@@ -247,7 +244,7 @@ function createFetch(
         if (signal.aborted) return abort(signal);
         signal.addEventListener("abort", () => abort(signal), { once: true });
       }
-      // Made now, for its stack: it shows where the script asked for this.
+      // Made here, so that its stack shows the line of the script.
       const failure = new TypeError();
       const onMade = (give: () => void) => {
         cancel = give;
@@ -280,13 +277,13 @@ function checkHeader(name: string, value: string): string {
   throw new TypeError(`The header ${name} cannot be set by a script: ${why}.`);
 }
 
-/** Why this answer is none for a request that treats redirects so; null: it is one. */
+/** Returns why the answer breaks the redirect mode of the request, or null. */
 function findRedirect(mode: string, { status, redirected, url }: Answer): string | null {
   if (mode === "error" && (redirected || REDIRECT_STATUS.includes(status))) {
     return `unexpected redirect: the server answered ${redirected ? `from ${url}` : `with status ${status}`}, and the request does not allow redirects (redirect: "error").`;
   }
   if (mode === "manual" && redirected) {
-    return 'The rule of this address follows redirects by itself, so redirect: "manual" cannot be heeded.';
+    return 'The rule of this URL follows redirects itself, so redirect: "manual" is not supported.';
   }
   return null;
 }

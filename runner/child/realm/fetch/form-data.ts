@@ -1,4 +1,4 @@
-/** `FormData` (XMLHttpRequest standard), and the two encodings of it that bodies have. */
+/** `FormData` (XMLHttpRequest standard) and its two encodings. */
 import type { Blobs } from "./blob.ts";
 import { finishClass, makeIterable, needArguments, toUSVString } from "./interfaces.ts";
 import type { MimeType } from "./mime.ts";
@@ -23,7 +23,8 @@ export function createFormData(blobs: Blobs, decode: (bytes: Uint8Array) => stri
     }
 
     constructor(form: unknown = undefined) {
-      if (form !== undefined) throw new TypeError("FormData takes no form: there are no documents here.");
+      if (form !== undefined)
+        throw new TypeError("FormData takes no form element: scripts have no document.");
     }
 
     append(name: unknown, value: unknown, filename: unknown = undefined): void {
@@ -77,7 +78,7 @@ export function createFormData(blobs: Blobs, decode: (bytes: Uint8Array) => stri
     const key = toUSVString(name);
     if (!isBlob(value)) {
       if (isNamed && filename !== undefined) {
-        throw new TypeError(`FormData.${method}: only a Blob or File has a file name.`);
+        throw new TypeError(`FormData.${method}: only a Blob or File can have a file name.`);
       }
       return [key, toUSVString(value)];
     }
@@ -87,7 +88,7 @@ export function createFormData(blobs: Blobs, decode: (bytes: Uint8Array) => stri
     return [key, new File([value], label, { type: value.type, ...lastModified })];
   }
 
-  /** As text where no file is in it. The boundary is one of the run's repeatable random numbers. */
+  /** Returns text if the form has no file. A replay draws the same boundary. */
   function encodeForm(form: FormData): { content: string | Uint8Array[]; type: string } {
     let boundary = "----formdata-";
     while (boundary.length < 13 + BOUNDARY_DIGITS) boundary += Math.floor(Math.random() * 16).toString(16);
@@ -110,7 +111,6 @@ export function createFormData(blobs: Blobs, decode: (bytes: Uint8Array) => stri
     };
   }
 
-  /** @throws TypeError where it is not well formed. */
   function parseMultipart(bytes: Uint8Array, mime: MimeType): FormData {
     const boundary = mime.parameters.get("boundary");
     if (boundary === undefined || boundary === "") throw malformed("its type names no boundary");
@@ -149,7 +149,7 @@ export function createFormData(blobs: Blobs, decode: (bytes: Uint8Array) => stri
       if (key === "") throw malformed("a header of a part has no name");
       if (key.toLowerCase() === "content-type") type = value;
       if (key.toLowerCase() !== "content-disposition") continue;
-      if (!/^form-data[\t ]*(?:;|$)/i.test(value)) throw malformed("a part is no form-data");
+      if (!/^form-data[\t ]*(?:;|$)/i.test(value)) throw malformed("a part is not form-data");
       name = readParameter(value, "name");
       filename = readParameter(value, "filename");
     }
@@ -187,10 +187,9 @@ export function createFormData(blobs: Blobs, decode: (bytes: Uint8Array) => stri
 export type Forms = ReturnType<typeof createFormData>;
 
 function malformed(why: string): TypeError {
-  return new TypeError(`The body is no multipart/form-data: ${why}.`);
+  return new TypeError(`The body is not multipart/form-data: ${why}.`);
 }
 
-/** Line breaks as CR LF. */
 function toLines(text: string): string {
   return text.replace(/\r\n|\r|\n/g, "\r\n");
 }
@@ -199,7 +198,7 @@ function escapeName(text: string): string {
   return text.replaceAll("\n", "%0A").replaceAll("\r", "%0D").replaceAll('"', "%22");
 }
 
-/** In quotation marks, in which `%22` and line breaks are written as `escapeName` does. */
+/** Undoes `escapeName` inside quotation marks. */
 function readParameter(value: string, name: string): string | null {
   const quoted = new RegExp(`;[\\t ]*${name}="([^"]*)"`, "i").exec(value)?.[1];
   if (quoted !== undefined) {
@@ -216,7 +215,7 @@ function startsWith(bytes: Uint8Array, mark: Uint8Array, at: number): boolean {
   return mark.every((byte, index) => bytes[at + index] === byte);
 }
 
-/** Of a part's content: before the line break and the boundary that follow it. */
+/** Returns where the content of a part ends: at the line break before the next boundary. */
 function findEnd(bytes: Uint8Array, mark: Uint8Array, from: number): number {
   for (let at = bytes.indexOf(CR, from); at !== -1; at = bytes.indexOf(CR, at + 1)) {
     if (bytes[at + 1] === LF && startsWith(bytes, mark, at + 2)) return at;

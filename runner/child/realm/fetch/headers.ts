@@ -1,7 +1,7 @@
-/** `Headers` of the Fetch standard. What may be sent at all is decided where a request is sent. */
+/** `Headers` of the Fetch standard. Sending decides which headers are allowed. */
 import { define, finishClass, makeIterable, needArguments, toByteString } from "./interfaces.ts";
 
-/** `response` and `request` differ from `none` in a browser only; here a script may build any message for itself. */
+/** The guards `response` and `request` matter in browsers only: a script may build any message. */
 type Guard = "none" | "immutable";
 type Header = [name: string, value: string];
 
@@ -12,15 +12,14 @@ export function isToken(text: string): boolean {
   return NAME.test(text);
 }
 
-/** Every header with the name as it was written, in order. */
+/** Lists every header in order, names as written. */
 export let listOf: (headers: Headers) => readonly Header[];
-/** Makes them immutable. */
 export let guardHeaders: (headers: Headers) => void;
 export let fill: (headers: Headers, init: unknown) => void;
 let sortedOf: (headers: Headers) => readonly Header[];
 
 export class Headers {
-  /** Names as they were written first. */
+  /** A repeated name keeps its first spelling. */
   #list: Header[] = [];
   #guard: Guard = "none";
   #sorted: Header[] | null = null;
@@ -117,7 +116,7 @@ function readValue(name: string, given: string): string {
   throw new TypeError(`The value of the header ${name} has a line break or a zero byte, which is invalid.`);
 }
 
-/** By name, values of one name joined; those of `set-cookie` never are. */
+/** Sorts by name and joins the values of a name, except those of `set-cookie`. */
 function sortAndCombine(list: readonly Header[]): Header[] {
   const byName = new Map<string, string>();
   const cookies: Header[] = [];
@@ -130,7 +129,6 @@ function sortAndCombine(list: readonly Header[]): Header[] {
   return [...byName, ...cookies].sort((a, b) => (rank(a) < rank(b) ? -1 : rank(a) > rank(b) ? 1 : 0));
 }
 
-/** `HeadersInit`: pairs, or an object. */
 function readInit(init: unknown): Header[] {
   if ((typeof init !== "object" && typeof init !== "function") || init === null) {
     throw new TypeError("Headers expects pairs or an object with names and values.");
@@ -140,7 +138,10 @@ function readInit(init: unknown): Header[] {
     list.push([toByteString(name, "The header's name"), toByteString(value, "The header's value")]);
   const iterate = (init as { [Symbol.iterator]?: unknown })[Symbol.iterator];
   if (iterate !== undefined && iterate !== null) {
-    if (typeof iterate !== "function") throw new TypeError("Headers: what is given cannot be iterated.");
+    if (typeof iterate !== "function")
+      throw new TypeError(
+        "Headers expects pairs or an object; found a value whose Symbol.iterator is not a function.",
+      );
     const pairs = { [Symbol.iterator]: () => Reflect.apply(iterate, init, []) as Iterator<unknown> };
     for (const pair of pairs) {
       if (typeof pair !== "object" || pair === null || !(Symbol.iterator in pair)) {
@@ -154,7 +155,7 @@ function readInit(init: unknown): Header[] {
   }
   for (const key of Reflect.ownKeys(init)) {
     if (!Reflect.getOwnPropertyDescriptor(init, key)?.enumerable) continue;
-    // The name is converted first: that of a symbol throws.
+    // Converting a symbol throws, which has to happen before the value is read.
     const name = toByteString(key, "The header's name");
     add(name, (init as Record<string, unknown>)[name]);
   }
@@ -177,7 +178,7 @@ define(
   },
 );
 
-/** As Node shows them: the cookies joined by semicolons. */
+/** Joins cookies by semicolons, as Node shows them. */
 function listCombined(headers: Headers): [string, string][] {
   const all = new Map<string, string>();
   for (const [name, value] of sortedOf(headers)) {

@@ -1,4 +1,4 @@
-/** What Web IDL asks of the classes of this folder: conversions of what they are given, and how their prototypes look. */
+/** Web IDL for the classes of this folder: conversions of arguments, and the shape of prototypes. */
 
 // biome-ignore lint/suspicious/noExplicitAny: whatever a class takes.
 type Class = (abstract new (...args: any[]) => object) & { prototype: object };
@@ -10,19 +10,19 @@ interface InspectOptions {
 }
 export type Inspect = (value: unknown, options?: object) => string;
 
-/** @throws TypeError for a symbol, as every conversion to text. */
+/** @throws TypeError for a symbol */
 export function toUSVString(value: unknown): string {
   return `${value as string}`.toWellFormed();
 }
 
-/** Text of which each character is a byte. */
+/** Text in which each character is one byte. */
 export function toByteString(value: unknown, what: string): string {
   const text = `${value as string}`;
   for (let index = 0; index < text.length; index++) {
     const unit = text.charCodeAt(index);
     if (unit > 255) {
       throw new TypeError(
-        `${what} cannot be sent: the character at index ${index} has the value ${unit}, which is greater than 255.`,
+        `${what} cannot be sent: the character at index ${index} has the value ${unit}; the highest allowed is 255.`,
       );
     }
   }
@@ -36,21 +36,20 @@ export function needArguments(found: number, needed: number, what: string): void
   );
 }
 
-/** One of the texts of an enumeration. */
 export function toEnum<T extends string>(value: unknown, allowed: readonly T[], what: string): T {
   const text = `${value as string}`;
   if ((allowed as readonly string[]).includes(text)) return text as T;
-  throw new TypeError(`${what} is one of ${allowed.join(", ")}; found ${JSON.stringify(text)}.`);
+  throw new TypeError(`${what} must be one of ${allowed.join(", ")}; found ${JSON.stringify(text)}.`);
 }
 
-/** A dictionary: undefined and null are an empty one. */
+/** Treats undefined and null as an empty dictionary. */
 export function toDictionary(value: unknown, what: string): Record<string, unknown> {
   if (value === undefined || value === null) return {};
   if (typeof value === "object" || typeof value === "function") return value as Record<string, unknown>;
   throw new TypeError(`${what} expects an object; found ${typeof value}.`);
 }
 
-/** Members as a browser has them; names, because those of the bundle are shortened. */
+/** Makes members enumerable, and restores the names that the bundler shortens. */
 export function finishClass(target: Class, name: string, { length = 0 } = {}): void {
   define(target, "name", name);
   define(target, "length", length);
@@ -63,12 +62,11 @@ export function finishClass(target: Class, name: string, { length = 0 } = {}): v
   }
 }
 
-/** Adds members to a prototype as its own would be. */
 export function finishMethods(prototype: object, members: object): void {
   Object.defineProperties(prototype, Object.getOwnPropertyDescriptors(members));
 }
 
-/** How the inspector shows an instance: `Name { … }` with what `fields` answers. */
+/** Makes the inspector show an instance as `Name { … }` with the members of `fields`. */
 export function showAs<T>(target: { prototype: T }, name: string, fields: (self: T) => object): void {
   define(
     target.prototype as object,
@@ -90,7 +88,7 @@ type Pair = readonly [string, unknown];
 
 const IteratorPrototype = Object.getPrototypeOf(Object.getPrototypeOf([].values())) as object;
 
-/** `entries`, `keys`, `values`, `forEach`; changes during an iteration are seen. `pairsOf` throws for what is no instance. */
+/** Adds `entries`, `keys`, `values` and `forEach`, which see changes while they iterate. `pairsOf` throws for another receiver. */
 export function makeIterable<T extends object>(
   target: { prototype: T },
   name: string,

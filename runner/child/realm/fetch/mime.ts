@@ -21,7 +21,6 @@ export function parseMime(input: string): MimeType | null {
   return { essence, parameters: parseParameters(text.slice(end)) };
 }
 
-/** Each one after its semicolon. */
 function parseParameters(text: string): Map<string, string> {
   const parameters = new Map<string, string>();
   for (let at = 0; at < text.length; ) {
@@ -47,7 +46,7 @@ function parseParameters(text: string): Map<string, string> {
   return parameters;
 }
 
-/** From the quotation mark at `start`: what it says, and where it ends. */
+/** Reads the quoted string that starts at `start`. */
 export function readQuoted(text: string, start: number): [value: string, end: number] {
   let value = "";
   let at = start + 1;
@@ -75,7 +74,7 @@ export function serializeMime({ essence, parameters }: MimeType): string {
   return text;
 }
 
-/** Of the value of `content-type`, which may be several joined: the last that is one. */
+/** Returns the last valid type of a `content-type` header, which may be several joined. */
 export function extractMime(value: string | null): MimeType | null {
   if (value === null) return null;
   let found: MimeType | null = null;
@@ -92,7 +91,7 @@ export function extractMime(value: string | null): MimeType | null {
   return found;
 }
 
-/** At commas outside of quotation marks. */
+/** Splits at commas outside of quotation marks. */
 function splitList(text: string): string[] {
   const parts: string[] = [];
   let from = 0;

@@ -1,4 +1,4 @@
-/** What a request is made of, read from its address and from `RequestInit`. */
+/** Reads the parts of a request from its URL and from `RequestInit`. */
 import { isToken } from "./headers.ts";
 import type { FetchHost } from "./host.ts";
 import { toDictionary, toEnum, toUSVString } from "./interfaces.ts";
@@ -21,7 +21,7 @@ const REDIRECTS = ["follow", "error", "manual"] as const;
 const NORMALIZED = ["DELETE", "GET", "HEAD", "OPTIONS", "POST", "PUT"];
 const FORBIDDEN_METHODS = ["CONNECT", "TRACE", "TRACK"];
 
-/** What a request is, besides its headers and body. */
+/** A request without headers and body. */
 export interface Parts {
   url: URL;
   method: string;
@@ -35,9 +35,7 @@ export interface Parts {
   keepalive: boolean;
 }
 
-/** What is read of `RequestInit`. */
 interface Init extends Partial<Omit<Parts, "url">> {
-  /** Whether any member is there. */
   isGiven: boolean;
   body?: unknown;
   duplex?: "half";
@@ -53,7 +51,7 @@ const oneOf =
     toEnum(value, allowed, what);
 const asText: Convert = (value) => `${value as string}`;
 
-/** In the order in which they are read. */
+/** Order matters: scripts can observe it through getters. */
 const CONVERSIONS: readonly (readonly [name: string, convert: Convert])[] = [
   ["body", asIs],
   ["cache", oneOf(CACHES, "cache")],
@@ -95,7 +93,7 @@ export function createParts(host: FetchHost, address: string): Parts {
   const url = parseUrl(host, address);
   if (url.username !== "" || url.password !== "") {
     throw new TypeError(
-      `Request cannot be constructed from a URL that includes credentials: ${url.origin}${url.pathname}. A service adds its credentials by itself.`,
+      `Request cannot be constructed from a URL that includes credentials: ${url.origin}${url.pathname}. The service adds its credentials.`,
     );
   }
   return {
@@ -112,7 +110,7 @@ export function createParts(host: FetchHost, address: string): Parts {
   };
 }
 
-/** @throws TypeError for a relative one: there is no document it could be relative to. */
+/** @throws TypeError for a relative URL, because scripts have no document */
 export function parseUrl(host: FetchHost, address: string): URL {
   const { URL } = host.loadUrl();
   try {

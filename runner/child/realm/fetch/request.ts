@@ -1,4 +1,4 @@
-/** `Request` of the Fetch standard. What only a browser can heed (mode, credentials, cache and the like) is kept and without effect. */
+/** `Request` of the Fetch standard. Members that only browsers support (mode, credentials, cache) are kept and have no effect. */
 import type { Bodies, Body } from "./body.ts";
 import { fill, Headers, listOf } from "./headers.ts";
 import type { FetchHost } from "./host.ts";
@@ -13,14 +13,13 @@ export function createRequest(host: FetchHost, bodies: Bodies) {
     signals: AbortSignal[];
   };
   let isRequest: (value: unknown) => value is Request;
-  /** An argument that makes a copy of the parts it holds. */
+  /** Passed as `init`, a key makes the constructor use these parts. */
   const copies = new WeakMap<object, ReturnType<typeof insideOf>>();
 
   class Request {
     #parts: Parts;
     #headers: Headers;
     #body: Body | null;
-    /** Those that abort this request. */
     #signals: AbortSignal[];
     #signal: AbortSignal | null = null;
 
@@ -143,13 +142,13 @@ export function createRequest(host: FetchHost, bodies: Bodies) {
       return "half";
     }
 
-    /** Made when it is asked for: most requests never have one. */
+    /** Made on demand: most requests need none. */
     get signal(): AbortSignal {
       this.#signal ??= host.loadAbort().AbortSignal.any(this.#signals);
       return this.#signal;
     }
 
-    /** Throws for what is no instance. */
+    /** Throws a TypeError for another receiver. */
     #check(): void {}
 
     clone(): Request {

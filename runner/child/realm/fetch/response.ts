@@ -7,7 +7,6 @@ import { parseUrl } from "./request-init.ts";
 
 export const NULL_BODY_STATUS = [101, 103, 204, 205, 304];
 const REDIRECT_STATUS = [301, 302, 303, 307, 308];
-/** Of a status text. */
 const REASON = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 interface Parts {
@@ -22,7 +21,7 @@ interface Parts {
 
 export function createResponse(host: FetchHost, bodies: Bodies) {
   let partsOf: (response: Response) => Parts;
-  /** Without the checks of the constructor. */
+  /** Skips the checks of the constructor. */
   let makeResponse: (parts: Partial<Parts>) => Response;
 
   class Response {
@@ -150,7 +149,7 @@ export function createResponse(host: FetchHost, bodies: Bodies) {
   return { Response, makeResponse: makeResponse! };
 }
 
-/** Whole numbers modulo 65,536, as Web IDL converts an unsigned short. */
+/** Converts to an unsigned short, as Web IDL does. */
 function toStatus(value: unknown): number {
   return Number(value) & 0xffff;
 }

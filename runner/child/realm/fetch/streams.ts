@@ -1,8 +1,8 @@
-/** The Streams standard by web-streams-polyfill, and what bodies need of it. Loaded with the first stream. */
+/** The Streams standard by web-streams-polyfill, and helpers for bodies. Loaded with the first stream. */
 import * as library from "web-streams-polyfill";
 import { finishClass, showAs } from "./interfaces.ts";
 
-/** What the library keeps of a stream; its members are not renamed in the module that is built in. */
+/** Private members of the library, which the bundler does not rename. */
 interface Internals {
   _disturbed: boolean;
   _state: string;
@@ -22,7 +22,7 @@ const isLocked = (stream: object): boolean => Reflect.apply(getLocked, stream, [
 const isReadable = (value: unknown): value is Stream =>
   value instanceof ReadableStream && "_readableStreamController" in value;
 
-/** Each piece becomes the reader's. It is asked for when it is read. */
+/** Pulls a piece per read; the reader owns it. */
 function streamOf(pieces: Pieces): Stream {
   const source: UnderlyingByteSource = {
     type: "bytes",
@@ -39,7 +39,7 @@ function streamOf(pieces: Pieces): Stream {
   return new ReadableStream(source as never) as Stream;
 }
 
-/** The chunks, in order; each is checked. What is left is cancelled where the caller stops or a chunk is wrong. */
+/** Yields the chunks and checks each. Cancels the rest when the caller stops or a chunk is invalid. */
 async function* readChunks(stream: Stream): AsyncGenerator<Uint8Array> {
   const reader = stream.getReader();
   let isOver = false;
@@ -52,7 +52,7 @@ async function* readChunks(stream: Stream): AsyncGenerator<Uint8Array> {
       isOver = done;
       if (done) return;
       if (!(value instanceof Uint8Array)) {
-        throw new TypeError("The stream of a body gives chunks of type Uint8Array only.");
+        throw new TypeError("The stream of a body must have chunks of type Uint8Array.");
       }
       yield value;
     }
@@ -61,7 +61,7 @@ async function* readChunks(stream: Stream): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** Two streams of the same chunks; what one reader does to its chunk does not reach the other. */
+/** Tees a stream and copies the chunks, so that readers cannot change each other's. */
 function fork(stream: Stream): [Stream, Stream] {
   const [first, second] = stream.tee();
   const copy = new TransformStream<Uint8Array, Uint8Array>(
@@ -74,7 +74,7 @@ function fork(stream: Stream): [Stream, Stream] {
   return [first, second.pipeThrough(copy) as Stream];
 }
 
-/** As `structuredClone`, which knows no view of a part of a buffer here. */
+/** Replaces `structuredClone`, which does not support views of a part of a buffer here. */
 function copyChunk<T>(chunk: T): T {
   if (chunk instanceof ArrayBuffer) return chunk.slice(0) as T;
   if (!ArrayBuffer.isView(chunk)) return structuredClone(chunk);
@@ -88,7 +88,7 @@ function copyChunk<T>(chunk: T): T {
   return Reflect.construct(constructor, [buffer.slice(0), byteOffset, length]) as T;
 }
 
-/** What an already read body has: closed, and held by a reader. */
+/** The stream of a body that was read: closed and locked. */
 function createSpent(): Stream {
   const stream = new ReadableStream({ start: (controller) => controller.close() });
   stream.getReader();
@@ -100,7 +100,7 @@ class TextEncoderStream {
 
   constructor() {
     const encoder = new TextEncoder();
-    /** The first half of a pair whose other half is in the next chunk. */
+    /** A high surrogate whose other half is in the next chunk. */
     let half = "";
     this.#pair = new TransformStream<string, Uint8Array>({
       transform(chunk, controller) {
@@ -173,7 +173,7 @@ class TextDecoderStream {
 finishClass(TextEncoderStream, "TextEncoderStream");
 finishClass(TextDecoderStream, "TextDecoderStream");
 for (const [name, value] of Object.entries(library)) {
-  // Those of the bundle are shortened.
+  // The bundler shortens names.
   if (typeof value === "function") Object.defineProperty(value, "name", { value: name, configurable: true });
 }
 showAs(ReadableStream, "ReadableStream", (stream) => ({
@@ -192,11 +192,11 @@ export const streams = {
   isReadable,
   isLocked,
   isDisturbed: (stream: object): boolean => inside(stream)._disturbed,
-  /** Nothing for a stream that is closed. */
+  /** Does nothing to a closed stream. */
   fail: (stream: object, reason: unknown) => inside(stream)._readableStreamController.error(reason),
   from: (pieces: AsyncIterable<unknown> | Iterable<unknown>) =>
     (ReadableStream as unknown as { from(pieces: unknown): Stream }).from(pieces),
-  /** What the one gives; the other is held from now on. */
+  /** Locks `stream` and returns a stream of its chunks. */
   passOn: (stream: Stream): Stream =>
     stream.pipeThrough(new TransformStream<Uint8Array, Uint8Array>()) as Stream,
   streamOf,
