@@ -1,4 +1,4 @@
-/** The adapter: definitions from documents, services in memory between hydrate and dehydrate, calls. */
+/** Generates definitions from documents, keeps services between hydrate and dehydrate, and performs calls. */
 import { createAdapter, readTools } from "#modules/shared/adapter.ts";
 import { quoteForeign } from "#modules/shared/failures.ts";
 import { createJobThread, type JobThread } from "#modules/shared/job-thread.ts";
@@ -31,7 +31,7 @@ import type { Bytes, GenerationAnswer, GenerationJob } from "./generate/generati
 
 const GENERATION_LIMITS = {
   maxHeapMb: 384,
-  /** Small, because most of what is read is garbage soon, and it bounds the server's peak memory. */
+  /** Small: most of what is read soon becomes garbage, and this bounds the server's peak memory. */
   maxYoungHeapMb: 8,
   maxRunMs: 30_000,
   maxWaiting: 100,
@@ -42,7 +42,7 @@ const GENERATION_LIMITS = {
 interface Service {
   domain: ServiceDomain;
   config: ServiceConfig;
-  /** Where each tool's requests go. */
+  /** Base URL of each tool's requests. */
   bases: Map<ToolDomain, string>;
   credentials: Credentials;
 }
@@ -80,13 +80,13 @@ export function createOpenApiAdapter(): AdapterModule {
     stop: async () => thread[Symbol.asyncDispose](),
 
     secretOrigins(use) {
-      // A document is read without asking any server.
+      // Reading a document contacts no server.
       if ("definition" in use) return [];
       const { server, schemes, security } = serviceDomainSchema.parse(use.adapterDomain);
       const config = readServiceConfig(use.config);
       const base = resolveServer(server, config);
       const found = new Map<string, SecretDestination>();
-      // Each secret is bound by itself: that of one scheme must not go where that of another may.
+      // Bind each secret separately: that of one scheme must not go where another's may.
       const add = (url: string, what: string, secret: string) => {
         const { origin } = new URL(url);
         const place = `${origin} (${what} ${secret})`;
@@ -97,7 +97,7 @@ export function createOpenApiAdapter(): AdapterModule {
       }
       for (const scheme of schemes) {
         if (scheme.kind !== "oauth2" || scheme.tokenUrl === undefined) continue;
-        // Only there goes the client's secret itself.
+        // The client's secret itself goes only to the token URL.
         add(resolveTokenUrl(scheme.tokenUrl, base), "tokens of scheme", scheme.name);
       }
       return [...found.values()];
@@ -127,15 +127,15 @@ function bundlingIn(thread: JobThread<GenerationJob, GenerationAnswer>): Bundlin
 type WithoutDocument<Job> = Job extends unknown ? Omit<Job, "document"> : never;
 
 /**
- * In a thread of its own, one document at a time: a document that takes all memory or all time ends its thread, and the
- * server goes on answering. A thread that has read small ones only is kept for a while. @throws DocumentError
+ * Runs in its own thread, one document at a time: a document that takes all memory or all time ends its
+ * thread, and the server continues. @throws DocumentError
  */
 async function runJob(
   thread: JobThread<GenerationJob, GenerationAnswer>,
   job: WithoutDocument<GenerationJob>,
   text: string,
 ): Promise<GenerationAnswer> {
-  // Transferred as bytes: a string would be copied twice, at two bytes for each character.
+  // Transfer bytes: a string would be copied twice, at two bytes a character.
   const document = new TextEncoder().encode(text);
   const end = await thread.run({ ...job, document }, GENERATION_LIMITS.maxRunMs, {
     transfer: [document.buffer],

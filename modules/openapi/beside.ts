@@ -1,16 +1,16 @@
-/** Reads the files beside a downloaded document that it refers to, one after the other, and has them bundled. */
+/** Reads the files that a downloaded document refers to, one after another, and has them bundled. */
 import type { DefinitionSource } from "#sdk";
 import { MAX_TRIED_FILES } from "./domain.ts";
 import { DocumentError } from "./failures.ts";
 import type { FoundFile, Scan } from "./generate/bundle.ts";
 
 export interface Bundling {
-  /** @throws DocumentError for a text that is neither JSON nor YAML. */
+  /** @throws DocumentError for text that is neither JSON nor YAML */
   scan(url: string, text: string): Promise<Scan>;
   bundle(url: string, text: string, found: FoundFile[]): Promise<string>;
 }
 
-/** A document that stands alone, or cannot be read, stays as it is. @throws DocumentError */
+/** Returns a document that stands alone, or cannot be read, unchanged. @throws DocumentError */
 export async function bundleDefinition(
   { scan, bundle }: Bundling,
   text: string,
@@ -20,7 +20,7 @@ export async function bundleDefinition(
     try {
       return await scan(address, content);
     } catch (error) {
-      // Bundling says what is wrong with a file, and reading the definition what is wrong with the document.
+      // Bundling reports a broken file, and reading the definition a broken document.
       if (error instanceof DocumentError) return { files: [], isBound: false };
       throw error;
     }

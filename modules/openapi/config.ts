@@ -1,4 +1,4 @@
-/** Settings of a service: bounds, defaults, reading what the host stored, and where its requests go by them. */
+/** Settings of a service: schemas, defaults, and the URLs that its requests go to. */
 import { z } from "zod";
 import type { ServerPlan } from "./domain.ts";
 
@@ -10,7 +10,7 @@ export const operationFilterSchema = z
 
 const MIB = 1024 * 1024;
 
-/** The settings that every service has, in the order in which they are shown. */
+/** Every service has these, shown in this order. */
 export const commonFields = {
   timeoutMs: z
     .int()
@@ -52,13 +52,13 @@ export const commonFields = {
 const serviceConfigSchema = z.looseObject({
   ...commonFields,
   serverUrl: z.string().optional(),
-  // Checked where it is used: a filter that does not fit must not stop calls.
+  // Checked where it is used: an invalid filter must not stop calls.
   operationFilter: z.unknown().optional(),
 });
 
 export interface ServiceConfig {
   serverUrl: string | undefined;
-  /** Values of server variables by name. */
+  /** Server variables by name. */
   variables: Map<string, string>;
   timeoutMs: number;
   maxResponseBytes: number;
@@ -69,7 +69,7 @@ export interface ServiceConfig {
 
 const VARIABLE_PREFIX = "serverVar_";
 
-/** @throws Error naming the setting that is wrong. */
+/** @throws Error that names the invalid setting */
 export function readServiceConfig(raw: unknown): ServiceConfig {
   const parsed = serviceConfigSchema.safeParse(raw);
   if (!parsed.success) {
@@ -96,9 +96,9 @@ export function readServiceConfig(raw: unknown): ServiceConfig {
 }
 
 /**
- * The base URL of an operation, without a slash at its end. `serverUrl` of the settings takes the place of the whole
- * URL; of its origin only, where the document's URL is relative and the setting has no path.
- * @throws Error naming the setting that is missing or wrong.
+ * Returns the base URL of an operation, without a slash at its end. The setting `serverUrl` replaces the
+ * whole URL, or only its origin if the document's URL is relative and the setting has no path. @throws Error
+ * that names the missing or invalid setting
  */
 export function resolveServer(server: ServerPlan, config: ServiceConfig): string {
   const filled = fillVariables(server, config);
@@ -120,7 +120,7 @@ export function resolveServer(server: ServerPlan, config: ServiceConfig): string
   return checkUrl(configured, "serverUrl");
 }
 
-/** The base URL of an operation with a server of its own; `serverUrl` stands for that one too. */
+/** Returns the base URL of an operation that declares its own server. `serverUrl` replaces that too. */
 export function resolveOwnServer(server: ServerPlan, config: ServiceConfig, base: string): string {
   if (config.serverUrl !== undefined) return base;
   const url = URL.parse(fillVariables(server, config), server.base ?? `${base}/`);
@@ -128,7 +128,7 @@ export function resolveOwnServer(server: ServerPlan, config: ServiceConfig, base
   return checkUrl(url, "The document's server");
 }
 
-/** Where client credentials are exchanged: may be relative to the server. */
+/** The URL may be relative to the server. */
 export function resolveTokenUrl(tokenUrl: string, base: string): string {
   const url = URL.parse(tokenUrl, `${base}/`);
   if (url === null || (url.protocol !== "https:" && url.protocol !== "http:")) {

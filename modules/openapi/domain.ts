@@ -1,6 +1,6 @@
 /**
- * What a definition keeps for calls: plain data, written by generate/, stored by the host in plain text, read by call/.
- * It comes back from a database, so it is parsed once when a service is hydrated.
+ * What a definition keeps for calls: plain data, written by generate/ and read by call/. The host stores it
+ * in plain text, so it is parsed when a service is hydrated.
  */
 import { z } from "zod";
 
@@ -9,21 +9,21 @@ export const PATH_STYLES = ["simple", "label", "matrix"] as const;
 export const SLOTS = { path: "path", query: "query", header: "headers", cookie: "cookies" } as const;
 export type ParameterPlace = keyof typeof SLOTS;
 
-/** How the value of one parameter, or of one field of a form, becomes text. Absent members have OpenAPI's default. */
+/** Says how a parameter or form field becomes text. Absent members have OpenAPI's default. */
 const parameterPlan = z.object({
   in: z.enum(["path", "query", "header", "cookie"]),
   name: z.string(),
   style: z.enum([...QUERY_STYLES, ...PATH_STYLES]).optional(),
   explode: z.boolean().optional(),
   allowReserved: z.boolean().optional(),
-  /** The value is written in this media type, as JSON where it is one, before it is put in its place. */
+  /** The value is first written in this media type. */
   contentType: z.string().optional(),
 });
 export type ParameterPlan = z.infer<typeof parameterPlan>;
 
 const fieldPlan = z.object({
   name: z.string(),
-  /** A file, or a list of files, as `{filename, contentType, base64}`. */
+  /** The value is a file, or a list of files: `{filename, contentType, base64}`. */
   file: z.boolean().optional(),
   contentType: z.string().optional(),
   style: z.enum(QUERY_STYLES).optional(),
@@ -38,24 +38,30 @@ export type BodyKind = (typeof BODY_KINDS)[number];
 const bodyPlan = z.object({
   kind: z.enum(BODY_KINDS),
   contentType: z.string(),
-  /** Fields of a form or multipart body that are not written in the default way. */
+  /** Fields of a form that are not written in the default way. */
   fields: z.array(fieldPlan).optional(),
 });
 export type BodyPlan = z.infer<typeof bodyPlan>;
 
-/** Files beside a document; the host reads fewer. It may name millions, and each that is asked for costs the server's own thread. */
+/**
+ * A document may name millions of files, and each request costs the server's own thread. The host reads fewer
+ * still.
+ */
 export const MAX_TRIED_FILES = 200;
 
 const serverPlan = z.object({
-  /** May be relative, and may hold `{name}` of its variables. */
+  /** May be relative, and may contain `{name}` of its variables. */
   url: z.string(),
-  /** What a relative one is relative to: where the document was downloaded. */
+  /** Address of the document, which relative URLs are relative to. */
   base: z.string().optional(),
   variables: z.array(z.object({ name: z.string(), default: z.string().optional() })).optional(),
 });
 export type ServerPlan = z.infer<typeof serverPlan>;
 
-/** Alternatives, best first; each is a list of schemes that are all needed. An empty one is a call without credentials. */
+/**
+ * Alternatives, best first. Each lists schemes that are all needed; an empty list means a call without
+ * credentials.
+ */
 const securityPlan = z.array(
   z.array(z.object({ scheme: z.string(), scopes: z.array(z.string()).optional() })),
 );
@@ -71,7 +77,7 @@ const schemePlan = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("bearer"), name: z.string() }),
   z.object({ kind: z.literal("basic"), name: z.string() }),
   z.object({ kind: z.literal("oauth2"), name: z.string(), tokenUrl: z.string().optional() }),
-  /** Any headers, for a document that declares no scheme at all. */
+  /** Any headers, for a document that declares no scheme. */
   z.object({ kind: z.literal("headers"), name: z.string() }),
   z.object({ kind: z.literal("unsupported"), name: z.string(), what: z.string() }),
 ]);
@@ -79,16 +85,16 @@ export type SchemePlan = z.infer<typeof schemePlan>;
 
 export const toolDomainSchema = z.object({
   method: z.string(),
-  /** Path template, starts with a slash. */
+  /** Starts with a slash. */
   path: z.string(),
   /** Query that is part of the path in the document. */
   staticQuery: z.string().optional(),
   parameters: z.array(parameterPlan),
   body: bodyPlan.optional(),
   accept: z.string(),
-  /** Absent: that of the service. */
+  /** Default: that of the service. */
   security: securityPlan.optional(),
-  /** Absent: that of the service. */
+  /** Default: that of the service. */
   server: serverPlan.optional(),
 });
 export type ToolDomain = z.infer<typeof toolDomainSchema>;

@@ -1,4 +1,4 @@
-/** Errors of a call: a sentence, a machine word, sometimes an HTTP status. Never a secret, never a query string. */
+/** Errors of a call: a message, a code, sometimes an HTTP status. Never a secret, never a query string. */
 import { AdapterFailure, causesOf, findRefusal, findSystemCode } from "#modules/shared/failures.ts";
 
 export type CallErrorCode =
@@ -24,7 +24,7 @@ export class CallError extends AdapterFailure<CallErrorCode> {
   }
 }
 
-/** The document is refused; the message is for the person who wants to install it. */
+/** The document is refused. The message is for the person who installs it. */
 export class DocumentError extends Error {
   override name = "DocumentError";
 }
@@ -36,8 +36,8 @@ export function isConnectionReset(error: unknown): boolean {
 }
 
 /**
- * What a transport failure is called. `what` names the request without its query. Texts of the cause are not repeated,
- * except those of the egress guard: they may quote the request.
+ * Describes a transport failure. `what` names the request without its query. Messages of the cause are left
+ * out, except those of the egress guard: they may quote the request.
  */
 export function describeTransportFailure(error: unknown, what: string): CallError {
   const refusal = findRefusal(error);

@@ -1,6 +1,4 @@
-/** What a media type is read and written as. */
-
-/** `type/subtype` in lower case, without parameters. */
+/** Returns `type/subtype` in lower case, without parameters. */
 export function essence(contentType: string): string {
   return (contentType.split(";", 1)[0] as string).trim().toLowerCase();
 }

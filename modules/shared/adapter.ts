@@ -1,6 +1,6 @@
 /**
- * The frame of an adapter: its services between set-up and teardown, and the refusal of calls of services it does not
- * hold. An adapter supplies what a definition becomes, what it keeps of a service, and how a tool is called.
+ * Frame of an adapter: keeps services between set-up and teardown, and refuses calls of services it does not
+ * hold.
  */
 import type { z } from "zod";
 import type {
@@ -18,22 +18,21 @@ import { AdapterFailure } from "./failures.ts";
 import { type Refuse, readSettings } from "./settings.ts";
 
 export interface AdapterParts<Host, Service, Tool> {
-  /** What the adapter has kept of a tool in its `adapterDomain`. */
+  /** Validates the `adapterDomain` of a tool. */
   toolSchema: z.ZodType<Tool>;
-  /** The adapter's error for settings. */
   refuse: Refuse;
-  /** The adapter's error for a call of an unknown tool, where it differs. */
+  /** Makes the error for a call of an unknown tool, if it differs. */
   refuseCall?: Refuse;
-  /** `fetch` of the context is the only way out: the host's egress rules are in it. */
+  /** The context's `fetch` is the only way out: it enforces the host's egress rules. */
   setup(context: AdapterSetupContext): Host;
   define(host: Host, input: string, given: DefinitionContext | undefined): Promise<ServiceDefinition>;
-  /** As `bundleDefinition` in the contract. */
+  /** See `bundleDefinition` in the contract. */
   bundle?(host: Host, input: string, source: DefinitionSource): Promise<string>;
   hydrate(host: Host, state: ServiceState, tools: ReadonlyMap<string, Tool>): Service | Promise<Service>;
   invoke(host: Host, service: Service, tool: Tool, input: InvokeInput): Promise<unknown>;
-  /** As in the contract. */
+  /** See the contract. */
   savesAnswers?: boolean;
-  /** Frees what a service holds, when it is taken down or replaced by another state. */
+  /** Frees the resources of a service that is removed or replaced. */
   release?(service: Service, why: "gone" | "replaced"): void | Promise<void>;
   stop?(): Promise<void>;
   secretOrigins(use: SecretUse): SecretDestination[] | Promise<SecretDestination[]>;
@@ -95,7 +94,7 @@ export function createAdapter<Host, Service, Tool>(parts: AdapterParts<Host, Ser
   };
 }
 
-/** What the host has stored of a service's tools, by their ids. */
+/** Reads the stored tools of a service, by id. */
 export function readTools<Tool>(
   { tools }: Pick<ServiceState, "tools">,
   { toolSchema, refuse }: Pick<AdapterParts<unknown, unknown, Tool>, "toolSchema" | "refuse">,
@@ -108,7 +107,7 @@ export function readTools<Tool>(
   );
 }
 
-/** Whether a server that was asked for its tools wants credentials which the service does not have yet. */
+/** Reports whether the server wants credentials that the service does not have yet. */
 export function mustWaitForSecrets(error: unknown, given: DefinitionContext | undefined): boolean {
   const wantsCredentials = error instanceof AdapterFailure && (error.status === 401 || error.status === 403);
   return wantsCredentials && (given === undefined || given.secretsWithheld === true);

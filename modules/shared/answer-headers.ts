@@ -1,6 +1,4 @@
-/** The headers of an answer as scripts see them. */
-
-/** Of the connection, not of the answer: RFC 9110, 7.6.1. */
+/** Headers of the connection, not of the response: RFC 9110, 7.6.1. */
 const HOP_BY_HOP = [
   "connection",
   "keep-alive",

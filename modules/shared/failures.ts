@@ -1,10 +1,10 @@
-/** How adapters fail: an Error with a code, in sentences without secrets and with bounded foreign text. */
+/** Errors of adapters: a code and a message without secrets and with bounded foreign text. */
 
 export class AdapterFailure<Code extends string = string> extends Error {
   readonly code: Code;
-  /** The HTTP status of the server, where there was one. */
+  /** HTTP status of the server, if it responded. */
   readonly status?: number;
-  /** What the server answered: its members become members of the script's error. */
+  /** Response of the server: its members become members of the script's error. */
   readonly answer?: object;
 
   constructor(
@@ -21,7 +21,7 @@ export class AdapterFailure<Code extends string = string> extends Error {
 
 const MAX_CAUSES = 8;
 
-/** Each error of the chain of causes, the outermost first. */
+/** Yields each error of the chain of causes, the outermost first. */
 export function* causesOf(error: unknown): Generator<Error & { code?: unknown }> {
   let current = error;
   for (let depth = 0; depth < MAX_CAUSES && current instanceof Error; depth += 1) {
@@ -30,26 +30,26 @@ export function* causesOf(error: unknown): Generator<Error & { code?: unknown }>
   }
 }
 
-/** The refusal of the host's egress rules among the causes; it is passed on unchanged. */
+/** Returns the refusal of the host's egress rules, which is passed on unchanged. */
 export function findRefusal(error: unknown): Error | undefined {
   return causesOf(error).find(({ code }) => code === "egress_refused");
 }
 
-/** The innermost error code of the system or a library: `ECONNREFUSED`. */
+/** Returns the innermost error code of the system or a library, such as `ECONNREFUSED`. */
 export function findSystemCode(error: unknown): string | undefined {
   return [...causesOf(error)].map(({ code }) => code).find((code) => typeof code === "string");
 }
 
 /**
- * Foreign text that can be stored and shown. What a server has answered to a call is left whole: the host cuts it, after it has
- * taken secrets out. `maxCharacters` is for what comes from a definition.
+ * Makes foreign text storable and printable. A server's answer to a call is left whole: the host cuts it
+ * after removing secrets. `maxCharacters` is for text of a definition.
  */
 export function quoteForeign(text: string, maxCharacters = Number.POSITIVE_INFINITY): string {
   const clean = cleanText(text).trim();
   return clean.length > maxCharacters ? `${clean.slice(0, maxCharacters - 3).toWellFormed()}...` : clean;
 }
 
-/** Well-formed, and without control characters but line breaks and tabs. */
+/** Keeps well-formed text, and of control characters only line breaks and tabs. */
 export function cleanText(text: string): string {
   return text.toWellFormed().replaceAll(/[^\P{Cc}\n\t]/gu, " ");
 }

@@ -1,24 +1,25 @@
 /**
- * Which requests of `fetch` a tool is for. A URL is read here once; what was checked is the text that is sent. Refuses what
- * servers read in more than one way, so that no path of a request leads elsewhere than its text says.
+ * Matches requests of `fetch` with the scopes of tools. A URL is read here once; the text that was checked is
+ * sent. Refuses URLs that servers read in more than one way, so that no request leads elsewhere than its text
+ * says.
  */
 import type { FetchScope } from "#sdk";
 
 const MAX_URL_CHARACTERS = 16_384;
 const MAX_DECODINGS = 4;
-/** The first bytes of overlong UTF-8, which some servers read as ASCII: `%c0%ae` is a dot to them. */
+/** First bytes of overlong UTF-8, which some servers read as ASCII: `%c0%ae` is a dot to them. */
 const OVERLONG = /[\xc0\xc1]|\xe0[\x80-\x9f]|\xf0[\x80-\x8f]/;
 const CONTROL = /\p{Cc}/u;
-/** Dots alone, also where a server drops what stands around them. */
+/** Only dots, even if a server drops the spaces around them. */
 const DOTS = /^\s*\.[.\s]*$/;
-/** Slashes, and what code pages of Windows make one. */
+/** Slashes, and characters that code pages of Windows map to one. */
 const SLASHES = /[/\\\u2044\u2215\u2216]/;
-/** Where a server that decodes a path may see its end, or that of a segment. */
+/** Characters at which a server that decodes a path may end it, or a segment. */
 const ENDS = /[;?#]/;
 
 export type ReadUrl = { url: URL } | { problem: string };
 
-/** The URL without its fragment; `problem` completes "the URL …". */
+/** Returns the URL without its fragment. `problem` completes "the URL …". */
 export function readRequestUrl(text: string): ReadUrl {
   if (text.length > MAX_URL_CHARACTERS) return { problem: `has more than ${MAX_URL_CHARACTERS} characters` };
   // The parser drops tabs and line breaks, and takes a backslash for a slash.
@@ -38,8 +39,8 @@ export function readRequestUrl(text: string): ReadUrl {
 }
 
 /**
- * What a server could make of a path by decoding it again, dropping what follows `;`, `?` or `#` in a segment, or reading `\` as
- * `/`. Null: no segment of it leads upwards, in any of these ways.
+ * Returns how a server could leave the path by decoding it again, by dropping what follows `;`, `?` or `#` in
+ * a segment, or by reading `\` as `/`. Returns null if no segment leads upwards in any of these ways.
  */
 export function findPathProblem(path: string): string | null {
   let text = path;
@@ -57,7 +58,7 @@ export function findPathProblem(path: string): string | null {
   return `has a path that is percent-encoded more than ${MAX_DECODINGS} times`;
 }
 
-/** `%2e` and `%u002e` are one byte, `%uff0e` a character. Null: overlong UTF-8. */
+/** `%2e` and `%u002e` are one byte, `%uff0e` a character. Returns null for overlong UTF-8. */
 function decode(text: string): string | null {
   const bytes = Buffer.from(
     Buffer.from(text)
@@ -74,10 +75,13 @@ function decode(text: string): string | null {
   return OVERLONG.test(bytes.toString("latin1")) ? null : bytes.toString();
 }
 
-/** The first part of a request that a scope is not for. */
+/** The first part of a request that is outside of the scope. */
 export type Misfit = "origin" | "path" | "method";
 
-/** Null: the scope is for the request. `url` is of `readRequestUrl`; `method` is in capitals. */
+/**
+ * Returns null if the scope allows the request. `url` is the result of `readRequestUrl`; `method` is in
+ * capitals.
+ */
 export function findMisfit(scope: FetchScope, url: URL, method: string): Misfit | null {
   if (!scope.origins.includes(url.origin)) return "origin";
   if (!isBelow(url.pathname, scope.pathPrefix)) return "path";
@@ -85,8 +89,9 @@ export function findMisfit(scope: FetchScope, url: URL, method: string): Misfit 
 }
 
 /**
- * One text for all paths that servers may take for the same: decoded as often as it can be, in lower case, without empty segments, without
- * what follows `;`, `?` or `#` in a segment, or dots and spaces at its end. It says what may lie below a prefix, never what does.
+ * Returns one text for all paths that servers may treat alike: decoded as often as possible, in lower case,
+ * without empty segments, without what follows `;`, `?` or `#` in a segment, and without dots and spaces at
+ * its end. Use it to find what may lie below a prefix, never to prove it.
  */
 export function foldPath(path: string): string {
   let text = path;
@@ -96,7 +101,7 @@ export function foldPath(path: string): string {
   return `/${plain.filter((segment) => segment !== "").join("/")}`;
 }
 
-/** Whether a path begins with the prefix, at the end of a segment. */
+/** Reports whether the prefix ends at a segment of the path. */
 export function isBelow(path: string, prefix: string): boolean {
   if (!path.startsWith(prefix)) return false;
   return prefix.endsWith("/") || path.length === prefix.length || path[prefix.length] === "/";

@@ -1,4 +1,4 @@
-/** Entry of every job thread: loads the program that does its jobs, whose address it is given, and says when it can take one. */
+/** Entry of every job thread: loads the program at the given address and reports when it is ready. */
 import { parentPort, workerData } from "node:worker_threads";
 
 await import(String(workerData));

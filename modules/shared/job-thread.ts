@@ -1,33 +1,34 @@
 /**
- * A thread that does one job at a time, each within a time limit, after which the thread is ended and the next job gets
- * a new one. Started at its first job, ended when idle. Never keeps the process alive by itself. (piscina 5.3 and tinypool
- * 2.2 never start a job that waits behind one that was aborted, and count its time from when it was given.)
+ * A thread that does one job at a time, each within a time limit: exceeding it ends the thread, and the next
+ * job gets a new one. It starts with its first job, ends when idle, and never keeps the process alive.
+ * (piscina 5.3 and tinypool 2.2 never start a job that waits behind an aborted one, and count its time from
+ * when it was given.)
  */
 import { type Transferable, Worker } from "node:worker_threads";
 
 export interface JobThreadLimits {
   maxHeapMb: number;
-  /** Of what was allocated last; small where the server's peak of memory matters more than speed. */
+  /** Heap for new objects. A small one trades speed for a lower peak of memory. */
   maxYoungHeapMb?: number;
   idleMs: number;
-  /** Jobs given and not ended; without it the caller gives one at a time. */
+  /** Bounds waiting jobs. Without it the caller gives one at a time. */
   maxWaiting?: number;
 }
 
 export type JobEnd<Answer> =
   | { kind: "answered"; answer: Answer }
-  /** `busy`: too many were waiting. `memory`: it needed more than it may have. `failed`: the thread ended by a fault. */
+  /** `busy`: too many jobs wait. `memory`: the job exceeded its heap. `failed`: the thread crashed. */
   | { kind: "busy" | "memory" | "failed" | "stopped"; message: string }
   | { kind: "timeout"; message: string; maxMs: number };
 
 export interface JobOptions {
   transfer?: Transferable[];
-  /** The thread is ended before the answer is given: what it holds of a large job is not needed any more. */
+  /** Ends the thread before returning, to free the memory of a large job. */
   endsThread?: boolean;
 }
 
 export interface JobThread<Job, Answer> extends AsyncDisposable {
-  /** In the order in which they came; `maxMs` counts from the job's turn. Rejects only for a job that cannot be sent. */
+  /** Runs jobs in order; `maxMs` counts from the job's turn. Rejects only for a job that cannot be sent. */
   run(job: Job, maxMs: number, options?: JobOptions): Promise<JobEnd<Answer>>;
 }
 
@@ -129,7 +130,7 @@ export function createJobThread<Job, Answer>(entry: URL, limits: JobThreadLimits
           ? runNow(job, maxMs, options)
           : { kind: "stopped" as const, message: "what it was for is being stopped" },
       );
-      // Without what came of it: that may be large.
+      // Drop the result, which may be large.
       last = turn.then(
         () => {},
         () => {},
@@ -140,7 +141,7 @@ export function createJobThread<Job, Answer>(entry: URL, limits: JobThreadLimits
         waiting -= 1;
       }
     },
-    /** Ends the job under way, and those that wait. */
+    /** Ends the running job and those that wait. */
     async [Symbol.asyncDispose]() {
       stops += 1;
       await end();

@@ -1,4 +1,4 @@
-/** Bounds of one call: its time, the caller's abort signal, the size of an answer. */
+/** Bounds the time of a call, its abort signals, and the size of its response. */
 import { openBody } from "#kernel/incoming-body.ts";
 
 export interface CallLimits {
@@ -8,13 +8,13 @@ export interface CallLimits {
   onCancel(): Error;
 }
 
-/** A limit of time that can be put off. */
+/** A time limit that can be postponed. */
 export interface Timer {
   restart(): void;
   stop(): void;
 }
 
-/** The limit counts for each piece by itself, while it is waited for. */
+/** The limit applies to the wait for each piece. */
 export async function* limitWaits<T>(pieces: AsyncIterable<T>, timer: Timer): AsyncGenerator<T> {
   timer.restart();
   for await (const piece of pieces) {
@@ -25,9 +25,9 @@ export async function* limitWaits<T>(pieces: AsyncIterable<T>, timer: Timer): As
 }
 
 /**
- * Runs `work` with a signal that aborts when the time is up or one of `signals` does; then it rejects with that reason,
- * even if `work` throws another error. (By hand, because the signals of `AbortSignal.timeout` and `any` would live on after
- * each call.)
+ * Runs `work` with a signal that aborts when the time is up or one of `signals` does; then it rejects with
+ * that reason, even if `work` throws another error. (By hand, because the signals of `AbortSignal.timeout`
+ * and `any` would live on after each call.)
  */
 export async function withLimits<T>(
   { timeoutMs, signals, onTimeout, onCancel }: CallLimits,
@@ -59,7 +59,9 @@ export async function withLimits<T>(
   }
 }
 
-/** What `promise` comes to, unless the signal aborts first; what it waits for goes on for others. */
+/**
+ * Settles as `promise` does, unless the signal aborts first. The work behind `promise` continues for others.
+ */
 export async function orAborted<T>(
   promise: Promise<T>,
   signal: AbortSignal | undefined,
@@ -78,7 +80,10 @@ export async function orAborted<T>(
   }
 }
 
-/** What comes of a body within a time and a size; its connection is closed then. `isWhole`: it has ended by itself. */
+/**
+ * Returns the beginning of a body, within a time and a size, and closes its connection. `isWhole` is set if
+ * the body ended by itself.
+ */
 export async function readFor(
   response: Response,
   maxMs: number,
@@ -93,7 +98,7 @@ export async function readFor(
   }
 }
 
-/** The bytes of an answer, counted after decompression while they come in; beyond the bound its connection is closed. */
+/** Counts bytes after decompression while they arrive, and closes the connection beyond the bound. */
 export async function readBytes(
   response: Response,
   maxBytes: number,

@@ -1,4 +1,4 @@
-/** Settings of adapters and their services: zod schemas that check, document and fill in defaults; headers and URLs. */
+/** Settings of adapters and their services: schemas, headers and URLs. */
 import { z } from "zod";
 import type { JSONSchema } from "#sdk";
 
@@ -6,7 +6,7 @@ const MIB = 1024 * 1024;
 
 const header = z.record(z.string().min(1).max(200), z.string().max(8192));
 
-/** Of services that are called over HTTP. */
+/** Settings of services that are called over HTTP. */
 export const httpConfigFields = {
   timeoutMs: z
     .int()
@@ -31,15 +31,15 @@ export const httpSecretsSchema = z.strictObject({
 });
 export type HttpSecrets = z.infer<typeof httpSecretsSchema>;
 
-/** A zod schema as JSON Schema of what a person writes: defaults are optional. */
+/** Converts to the JSON Schema of what people write, in which defaults are optional. */
 export function toSettingsSchema(schema: z.ZodType): JSONSchema {
   return z.toJSONSchema(schema, { io: "input" });
 }
 
-/** Makes the adapter's own error of a sentence about a setting. */
+/** Makes the adapter's error from the message about a setting. */
 export type Refuse = (problem: string) => Error;
 
-/** Checks what the host holds for the adapter. The error names the place, never a value. */
+/** Validates stored settings. The error names the place, never a value. */
 export function readSettings<T>(schema: z.ZodType<T>, raw: unknown, what: string, refuse: Refuse): T {
   const parsed = schema.safeParse(raw);
   if (parsed.success) return parsed.data;
@@ -49,7 +49,7 @@ export function readSettings<T>(schema: z.ZodType<T>, raw: unknown, what: string
   throw refuse(`${path}: ${problem}. See GET /services/:id/${what}/schema.`);
 }
 
-/** What is wrong with a URL that requests are to go to; null where nothing is. */
+/** Returns why requests cannot go to the URL, or null. */
 export function findUrlProblem(text: string): string | null {
   const url = URL.parse(text);
   if (url === null || (url.protocol !== "http:" && url.protocol !== "https:")) {
@@ -59,15 +59,15 @@ export function findUrlProblem(text: string): string | null {
   return "a URL must not hold credentials; they belong into the service's secrets";
 }
 
-/** Headers that belong to HTTP: a setting of these would break or redirect a request. */
+/** Headers that belong to HTTP: setting them would break or redirect a request. */
 const HTTP_HEADERS =
   "accept connection content-length content-type expect host keep-alive te trailer transfer-encoding upgrade".split(
     " ",
   );
 
 /**
- * The headers of every request, lower-case; a secret one wins over one of the configuration. `own` are those of the
- * adapter's protocol. The error names a header that cannot be set, never its value.
+ * Returns the headers of every request, in lower case. Secret headers override configured ones. `own` are
+ * those of the adapter's protocol. The error names a header that cannot be set, never its value.
  */
 export function makeHeaders(
   config: { headers?: Record<string, string> },

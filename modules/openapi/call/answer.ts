@@ -1,4 +1,7 @@
-/** An HTTP answer to what a script gets: `{status, headers, body}`, read within a limit and not deeper than JSON may nest. */
+/**
+ * Turns an HTTP response into what a script gets: `{status, headers, body}`, read within a limit and no
+ * deeper than JSON may nest.
+ */
 import { readHeaders } from "#modules/shared/answer-headers.ts";
 import { readBytes, readFor } from "#modules/shared/limits.ts";
 import { type InvokeInput, parseExactJson } from "#sdk";
@@ -11,11 +14,11 @@ export interface Answer {
   status: number;
   headers: Record<string, string>;
   body: unknown;
-  /** An event stream went on: this is what came of it in time. */
+  /** Set if an event stream did not end in time; the body is its beginning. */
   truncated?: true;
 }
 
-/** @throws CallError `answer_too_large`; the connection is then closed. */
+/** @throws CallError `answer_too_large`, after closing the connection */
 export function readBody(response: Response, maxBytes: number, what: string): Promise<Buffer<ArrayBuffer>> {
   const message = `${what} answered more than ${maxBytes} bytes. Ask for less, or raise maxResponseBytes.`;
   return readBytes(response, maxBytes, () => new CallError("answer_too_large", message, response.status));
@@ -23,10 +26,9 @@ export function readBody(response: Response, maxBytes: number, what: string): Pr
 
 export interface Reading {
   maxResponseBytes: number;
-  /** Of an event stream: how long, and how much of it, is waited for. */
+  /** Bounds the wait for an event stream. */
   maxStreamMs: number;
   maxStreamBytes: number;
-  /** The media types that the document promises, as `Accept`. */
   accept: string;
 }
 
@@ -44,7 +46,7 @@ export async function readAnswer(response: Response, reading: Reading, what: str
   return { status, headers, body: decode(bytes, response, what, reading.accept) };
 }
 
-/** Up to the last empty line, if there is one. */
+/** Cuts after the last empty line, if there is one. */
 function dropHalfEvent(text: string): string {
   const ends = ["\r\n\r\n", "\n\n", "\r\r"].map((line) => {
     const at = text.lastIndexOf(line);
@@ -53,7 +55,7 @@ function dropHalfEvent(text: string): string {
   return text.slice(0, Math.max(...ends) || text.length);
 }
 
-/** The body goes where the script wants it; it gets the name and size of the file in its place. */
+/** Saves the body where the script wants it, and returns the name and size of the file in its place. */
 export async function saveAnswer(
   response: Response,
   save: NonNullable<InvokeInput["save"]>,
@@ -77,7 +79,7 @@ function decode(bytes: Buffer<ArrayBuffer>, response: Response, what: string, ac
   return { contentType: contentType || "application/octet-stream", base64: bytes.toString("base64") };
 }
 
-/** Servers label JSON as they like. Undefined: it is none. */
+/** Servers label JSON in many ways. Returns undefined for anything else. */
 function parsePromised(bytes: Buffer): unknown {
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
@@ -87,7 +89,7 @@ function parsePromised(bytes: Buffer): unknown {
   }
 }
 
-/** With an error status, a body that is not JSON is given as text instead of failing the call. */
+/** If the status is an error, a body that is not JSON becomes text instead of failing the call. */
 function decodeJson(text: string, response: Response, what: string): unknown {
   try {
     if (isDeep(text)) throw new RangeError(`it nests deeper than ${MAX_JSON_DEPTH} levels`);
@@ -96,7 +98,7 @@ function decodeJson(text: string, response: Response, what: string): unknown {
     if (!response.ok) return text;
     throw new CallError(
       "malformed_answer",
-      // The parser's own words show the text round the place, which may be a part of a secret.
+      // The parser's message quotes the text around the mistake, which may be part of a secret.
       `${what} answered ${response.status} with a body that is not the JSON it says it is${error instanceof RangeError ? `: ${error.message}` : ""}.`,
       response.status,
     );

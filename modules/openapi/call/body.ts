@@ -1,4 +1,4 @@
-/** The body of a request in its media type: bytes or text, and the Content-Type that goes with them. */
+/** Writes the body of a request in its media type. */
 
 import { type Fields, isRecord } from "#kernel/foreign-json.ts";
 import type { CallFiles } from "#sdk";
@@ -8,7 +8,7 @@ import { readGivenFile, type WrittenBody } from "./files.ts";
 import { findField, hasStyle, writeMultipart } from "./multipart.ts";
 import { writePairs } from "./values.ts";
 
-/** @throws CallError if `value` cannot be written in the media type. */
+/** @throws CallError if `value` cannot be written in the media type */
 export async function writeBody(
   plan: BodyPlan,
   value: unknown,
@@ -38,7 +38,7 @@ function writeForm(plan: BodyPlan, fields: Fields): string {
   return Object.entries(fields)
     .flatMap(([name, value]) => {
       const field = findField(plan, name);
-      // Without a style of its own, an object in a form is JSON.
+      // An object in a form is JSON unless it declares a style.
       return writePairs(field, isRecord(value) && !hasStyle(field) ? JSON.stringify(value) : value);
     })
     .join("&");

@@ -1,4 +1,4 @@
-/** The secrets of one service, and how a requirement that they satisfy is put on a request. */
+/** Puts the secrets of a service on a request. */
 
 import { isRecord, own, ownText } from "#kernel/foreign-json.ts";
 import type { SchemePlan, SecurityPlan } from "../domain.ts";
@@ -7,14 +7,13 @@ import { type PreparedRequest, setHeader } from "./request.ts";
 import type { TokenSource } from "./tokens.ts";
 import { encodeText } from "./values.ts";
 
-/** What one scheme puts on a request. May have to fetch a token first. */
 type Apply = (request: PreparedRequest, scopes: string[], signal: AbortSignal) => Promise<void>;
 
 export interface Credentials {
   /**
-   * Puts the first requirement that can be satisfied on the request. `renew` answers whether a token was used that may
-   * have expired, and forgets it.
-   * @throws CallError `no_credentials` if none can be: a call is never made without.
+   * Puts the first requirement that can be satisfied on the request. `renew` forgets a token that may have
+   * expired, and reports whether one was used. @throws CallError `no_credentials` if none can be satisfied: a
+   * call is never made without
    */
   apply(request: PreparedRequest, security: SecurityPlan, signal: AbortSignal): Promise<{ renew(): boolean }>;
 }
@@ -99,7 +98,7 @@ function setBearer(request: PreparedRequest, token: string): void {
   setHeader(request.headers, "authorization", `Bearer ${token.replace(/^bearer\s+/i, "")}`);
 }
 
-/** Replaces what a parameter put there. */
+/** Overrides a parameter of the same name. */
 function setKey(request: PreparedRequest, scheme: SchemePlan & { kind: "apiKey" }, key: string): void {
   if (scheme.in === "header") {
     setHeader(request.headers, scheme.parameter, key);

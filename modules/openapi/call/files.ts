@@ -1,17 +1,20 @@
-/** Files that a script sends: bytes in base64, or a file of its workspace by name, which is read while it is sent. */
+/**
+ * Files that a script sends: bytes in base64, or a file of its workspace by name, which is read while it is
+ * sent.
+ */
 
 import { ownText } from "#kernel/foreign-json.ts";
 import type { CallFiles, FileContent } from "#sdk";
 import { CallError } from "../failures.ts";
 
-/** Bytes that are read each time they are sent: for a retry or a redirect, once more. */
+/** Bytes that are read again each time they are sent: for a retry or a redirect. */
 export type StreamedBody = Pick<FileContent, "size" | "stream">;
 
 export interface GivenFile {
   content: Uint8Array<ArrayBuffer> | StreamedBody;
-  /** As the script said; safe to stand in a header. */
+  /** Given by the script; safe in a header. */
   contentType?: string | undefined;
-  /** Of a file of the workspace. */
+  /** Type of a file of the workspace. */
   ownType?: string | undefined;
   filename?: string | undefined;
 }
@@ -22,9 +25,8 @@ export interface WrittenBody {
 }
 
 /**
- * Undefined: the value is no file.
- * @param files absent for a call that no script makes
- * @throws CallError; as `open` of the host, where there is no such file
+ * Returns undefined if the value is not a file. @param files absent for calls outside of a script @throws
+ * CallError, or what the host's `open` throws for a missing file
  */
 export async function readGivenFile(
   value: unknown,
@@ -50,7 +52,7 @@ export async function readGivenFile(
   };
 }
 
-/** A media type that can stand in a header as it is. */
+/** Returns a media type that can be put in a header unchanged. */
 export function safeType(contentType: string | undefined): string | undefined {
   if (contentType === undefined || contentType.length > 200) return undefined;
   return /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(;[\x20-\x7e]*)?$/.test(contentType) ? contentType : undefined;

@@ -1,6 +1,6 @@
 /**
- * A multipart body, written as the fetch standard writes `FormData`. By hand, because `FormData` takes no files that are
- * read only while they are sent.
+ * Writes multipart bodies as the fetch standard writes `FormData`. By hand, because `FormData` takes no files
+ * that are read only while they are sent.
  */
 import { randomUUID } from "node:crypto";
 import { type Fields, ownText } from "#kernel/foreign-json.ts";
@@ -12,7 +12,7 @@ import { writePairs, writePlain } from "./values.ts";
 interface Part {
   name: string;
   content: string | GivenFile["content"];
-  /** Absent: a text. */
+  /** Absent for text. */
   file?: { filename: string; contentType: string };
 }
 
@@ -33,7 +33,7 @@ export async function writeMultipart(
       if (part !== undefined) parts.push(part);
     }
   }
-  // The same for a retry: it has to send the same bytes.
+  // A retry has to send the same bytes.
   const boundary = `----formdata-${randomUUID()}`;
   const isPlain = plan.contentType.toLowerCase() === "multipart/form-data";
   const type = isPlain ? "multipart/form-data" : (plan.contentType.split(";", 1)[0] as string);
@@ -48,7 +48,7 @@ export function findField(plan: BodyPlan, name: string): FieldPlan {
   return plan.fields?.find((field) => field.name === name) ?? { name };
 }
 
-/** In a part nothing is percent-encoded. */
+/** Parts are not percent-encoded. */
 function readPair(pair: string): Part {
   const [name = "", content = ""] = pair.split(/=(.*)/s, 2).map(decodeURIComponent);
   return { name, content };
@@ -63,7 +63,7 @@ async function writePart(
   const { name } = field;
   const isKnown = plan.fields?.includes(field) === true;
   const said = concreteType(field.contentType);
-  // Of a field that the document does not describe, `file` may be what its service calls a member.
+  // In a field that the document does not describe, `file` may be an ordinary member.
   const isFile = field.file === true || (!isKnown && ownText(value, "base64") !== undefined);
   const file = isFile ? await readGivenFile(value, files) : undefined;
   if (file !== undefined) {
@@ -76,7 +76,7 @@ async function writePart(
   return { name, content: Buffer.from(content), file: { filename: name, contentType: said } };
 }
 
-/** An `encoding` may name several types or a range: then none is certain. */
+/** Returns undefined if `encoding` names several types or a range. */
 function concreteType(contentType: string | undefined): string | undefined {
   return contentType === undefined || /[*,]/.test(contentType) ? undefined : safeType(contentType);
 }

@@ -1,6 +1,6 @@
 /**
- * One request from a tool's plan and a script's parameters: address, headers, cookies, body. Only what the plan names is
- * sent. Nothing a script gives can change the server, leave its path segment, or add a header line.
+ * Makes a request from a tool's plan and a script's parameters. Only what the plan names is sent. Nothing a
+ * script gives can change the server, leave its path segment, or add a header line.
  */
 
 import { own, ownRecord } from "#kernel/foreign-json.ts";
@@ -14,7 +14,7 @@ import { writeHeader, writePairs, writeSegment } from "./values.ts";
 
 export interface PreparedRequest {
   method: string;
-  /** Scheme, host and path; no query. */
+  /** Scheme, host and path, without a query. */
   address: string;
   /** Encoded `name=value` pairs. */
   query: string[];
@@ -24,8 +24,8 @@ export interface PreparedRequest {
 }
 
 /**
- * @param base the server's URL without a slash at its end
- * @throws CallError naming the parameter that cannot be sent
+ * @param base the server's URL without a slash at its end @throws CallError that names the parameter that
+ * cannot be sent
  */
 export async function prepareRequest(
   plan: ToolDomain,
@@ -53,7 +53,7 @@ export async function prepareRequest(
 }
 
 /**
- * Fills the template. A value that is not a segment, or is `..`, is refused: the URL is normalised afterwards,
+ * Fills the template. Refuses a value that is not a segment, or is `..`: the URL is normalised afterwards,
  * percent-encoded dots included.
  */
 function writePath(plan: ToolDomain, parameters: Record<string, unknown>): string {
@@ -82,10 +82,10 @@ function encodeTemplate(path: string): string {
   return path.replace(/[?#\\\s]/g, (found) => encodeURIComponent(found));
 }
 
-/** @throws CallError; the value, which may be a secret, is never part of its message. */
+/** @throws CallError, which never contains the value: it may be a secret */
 export function setHeader(headers: Headers, name: string, value: string | undefined): void {
   if (value === undefined) return;
-  // Where many sites share an address, `host` selects the site.
+  // If several sites share an address, `host` selects the site.
   if (name.toLowerCase() === "host") {
     throw new CallError(
       "invalid_parameters",
@@ -102,12 +102,11 @@ export function setHeader(headers: Headers, name: string, value: string | undefi
   }
 }
 
-/** The whole URL. */
 export function urlOf(request: PreparedRequest): string {
   return request.query.length === 0 ? request.address : `${request.address}?${request.query.join("&")}`;
 }
 
-/** Names the request in a message: no query, which may hold a credential. */
+/** Names the request in a message, without its query: that may hold a credential. */
 export function nameOf(request: PreparedRequest): string {
   return `${request.method} ${request.address}`;
 }

@@ -1,5 +1,6 @@
 /**
- * Sends one request and reads its answer: redirects within the origin, retries of a GET, one deadline over everything.
+ * Sends a request and reads its response: redirects within the origin, retries of a GET, one deadline over
+ * everything.
  */
 import { ReadableStream } from "node:stream/web";
 import { setTimeout as wait } from "node:timers/promises";
@@ -13,15 +14,15 @@ const LIMITS = { maxAttempts: 3, maxRedirects: 5, resetPauseMs: 100 } as const;
 
 export interface Sending extends Reading {
   fetch: typeof globalThis.fetch;
-  /** Where the body of a good answer goes; absent: into the answer. */
+  /** Saves the body of a successful response. Without it the body is in the answer. */
   save: InvokeInput["save"];
-  /** Aborts with the caller's wish or at the deadline. */
+  /** Aborts when the caller does, or at the deadline. */
   signal: AbortSignal;
-  /** Time left before the deadline, in milliseconds. */
+  /** Milliseconds before the deadline. */
   remainingMs(): number;
 }
 
-/** @throws CallError when no answer came; an abort rejects with the signal's reason. */
+/** @throws CallError without a response; an abort rejects with the signal's reason */
 export async function send(request: PreparedRequest, sending: Sending): Promise<Answer> {
   const what = nameOf(request);
   for (let attempt = 1; ; attempt += 1) {
@@ -45,12 +46,12 @@ export async function send(request: PreparedRequest, sending: Sending): Promise<
   }
 }
 
-/** What has come of a stream is answered before the call is over. */
+/** Ends a stream early enough that its beginning can be returned before the deadline. */
 function limitStream({ maxStreamMs, remainingMs }: Sending): number {
   return Math.min(maxStreamMs, remainingMs() * 0.9);
 }
 
-/** Seconds or a date, in milliseconds from now. */
+/** Returns milliseconds from now. */
 function readRetryAfter(response: Response): number | undefined {
   const value = response.headers.get("retry-after")?.trim();
   if (value === undefined || value === "") return undefined;
@@ -59,8 +60,8 @@ function readRetryAfter(response: Response): number | undefined {
 }
 
 /**
- * Follows redirects that stay on the origin, as the fetch standard does. One that leaves it is the answer: nothing is
- * sent there, credentials least of all.
+ * Follows redirects that stay on the origin, as the fetch standard does. A redirect that leaves it is the
+ * answer: nothing is sent there, least of all credentials.
  */
 async function follow(request: PreparedRequest, sending: Sending, what: string): Promise<Response> {
   let url = new URL(urlOf(request));
@@ -105,7 +106,7 @@ function isStreamed(content: Content): content is StreamedBody {
   return typeof content === "object" && "stream" in content;
 }
 
-/** What is streamed is opened anew for each request. */
+/** Opens streamed content again for each request. */
 function openBody(content: Content): RequestInit & { duplex?: "half" } {
   if (content === undefined) return {};
   return isStreamed(content)

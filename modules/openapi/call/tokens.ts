@@ -1,6 +1,6 @@
 /**
- * Tokens of OAuth 2 client credentials, by a library: one per set of scopes, kept until shortly before they expire.
- * Concurrent calls for the same token share one request, which goes on when one of them ends.
+ * Gets tokens of OAuth 2 client credentials: one per set of scopes, kept until shortly before they expire.
+ * Concurrent calls for the same token share one request, which continues when one of them ends.
  */
 import {
   allowInsecureRequests,
@@ -21,15 +21,15 @@ const LIMITS = {
   maxAnswerBytes: 256 * 1024,
   maxCachedTokens: 100,
   maxRequestMs: 30_000,
-  /** A token without an expiry is asked for again after this time. */
+  /** Lifetime of a token that declares none. */
   assumedLifetimeMs: 300_000,
   maxMarginMs: 30_000,
 } as const;
 
 export interface TokenSource {
-  /** A token for these scopes (in one text, with spaces). Rejects with a CallError that holds no secret. */
+  /** `scope` lists scopes separated by spaces. Rejects with a CallError that holds no secret. */
   token(scope: string, signal: AbortSignal): Promise<string>;
-  /** Forgets a token that a server did not take. */
+  /** Forgets a token that a server refused. */
   forget(token: string): void;
 }
 
@@ -43,7 +43,7 @@ export function createTokenSource(
   fetch: typeof globalThis.fetch,
   tokenUrl: string,
   client: { id: string; secret: string },
-  /** Told of each token before it is used. */
+  /** Called with each token before it is used. */
   keepSecret: (token: string) => void = () => {},
 ): TokenSource {
   const cache = new Map<string, Cached>();
@@ -92,7 +92,7 @@ export function createTokenSource(
     token(scope, signal) {
       const known = cache.get(scope);
       const usable = known !== undefined && known.expiresAt > performance.now();
-      // The shared request goes on for the others when one call ends.
+      // The shared request continues for the others when one call ends.
       return orAborted((usable ? known : start(scope)).token, signal);
     },
     forget(token) {
@@ -122,7 +122,7 @@ async function grant(
   return { token: granted.access_token, lifetimeMs };
 }
 
-/** The library would read an answer without a bound, so it is given one that was read within a limit. */
+/** The library would read a response without a bound, so it gets one that was read within a limit. */
 async function fetchBounded(
   fetch: typeof globalThis.fetch,
   url: string,
@@ -134,7 +134,7 @@ async function fetchBounded(
   return new Response(withTokenType(bytes), { status: answer.status, headers: answer.headers });
 }
 
-/** Some servers leave `token_type` out; they mean bearer. */
+/** Some servers omit `token_type`; they mean bearer. */
 function withTokenType(bytes: Buffer<ArrayBuffer>): Buffer<ArrayBuffer> | string | null {
   if (bytes.length === 0) return null;
   try {
@@ -147,7 +147,7 @@ function withTokenType(bytes: Buffer<ArrayBuffer>): Buffer<ArrayBuffer> | string
   }
 }
 
-/** RFC 6749, 2.3.1: id and secret are form-encoded before they are put together. */
+/** RFC 6749, 2.3.1: form-encode id and secret before joining them. */
 function basicAuthentication(secret: string): ClientAuth {
   const encode = (text: string) => new URLSearchParams([["", text]]).toString().slice(1);
   return (_server, client, _body, headers) => {
@@ -156,7 +156,7 @@ function basicAuthentication(secret: string): ClientAuth {
   };
 }
 
-/** The server refused this way of client authentication: the other one is tried. */
+/** Reports whether the server refused this way of client authentication; then the other one is tried. */
 function isClientRefusal(error: unknown): boolean {
   return (
     (error instanceof ResponseBodyError &&

@@ -1,6 +1,6 @@
 /**
- * Parameter values to text, by the serialisers of openapi-fetch (and qs where an object is nested). These join names and
- * keys as they are, so both are percent-encoded before; a script chooses keys and values, never a separator.
+ * Serialises parameter values with openapi-fetch (and qs for nested objects). These join names and keys
+ * unchanged, so both are percent-encoded first; a script chooses keys and values, never a separator.
  */
 import { serializeArrayParam, serializeObjectParam, serializePrimitiveParam } from "openapi-fetch";
 import { stringify } from "qs";
@@ -12,7 +12,7 @@ import { CallError } from "../failures.ts";
 type Plain = string | number | boolean;
 type Encode = (text: string) => string;
 
-/** Percent-encoding of everything that RFC 3986 reserves: `encodeURIComponent` leaves five of these alone. */
+/** Encodes everything that RFC 3986 reserves: `encodeURIComponent` leaves out five characters. */
 export function encodeText(text: string): string {
   return encodeURIComponent(text.toWellFormed()).replace(
     /[!'()*]/g,
@@ -20,7 +20,10 @@ export function encodeText(text: string): string {
   );
 }
 
-/** As `allowReserved` asks, except for what would end the value: `&`, `#`, and `+`, which servers read as a space. */
+/**
+ * Encodes as `allowReserved` asks, except for what would end the value: `&`, `#`, and `+`, which servers read
+ * as a space.
+ */
 function encodeLoosely(text: string): string {
   return encodeURI(text.toWellFormed())
     .replaceAll("%5B", "[")
@@ -28,7 +31,6 @@ function encodeLoosely(text: string): string {
     .replace(/[&#+]/g, (found) => encodeURIComponent(found));
 }
 
-/** `name=value` pairs of a query, form or cookie parameter. */
 export function writePairs(plan: ParameterPlan | FieldPlan, value: unknown): string[] {
   const name = encodeText(plan.name);
   const encode = plan.allowReserved === true ? encodeLoosely : encodeText;
@@ -54,20 +56,19 @@ export function writePairs(plan: ParameterPlan | FieldPlan, value: unknown): str
   return text === undefined ? [] : [serializePrimitiveParam(name, encode(text), RAW)];
 }
 
-/** Values are encoded already. */
 const RAW = { allowReserved: true } as const;
 
-/** `name[key][0]=value`: what servers that take nested objects in a query read. */
+/** `name[key][0]=value`, as servers that take nested objects in a query expect. */
 function writeNested(name: string, value: object): string {
   return stringify({ [name]: withBigInts(value) }, { arrayFormat: "indices", skipNulls: true });
 }
 
-/** A header's value, style `simple`: nothing is percent-encoded there. */
+/** Writes style `simple`. Headers are not percent-encoded. */
 export function writeHeader(plan: ParameterPlan, value: unknown): string | undefined {
   return writeSimple(plan, value, (text) => text);
 }
 
-/** A segment of a path: style `simple`, `label` or `matrix`, percent-encoded. */
+/** Writes style `simple`, `label` or `matrix`, percent-encoded. */
 export function writeSegment(plan: ParameterPlan, value: unknown): string | undefined {
   return writeSimple(plan, value, encodeText);
 }
@@ -114,12 +115,12 @@ function encodeFields(fields: Fields, encode: Encode): Record<string, string> {
   return Object.fromEntries(written);
 }
 
-/** An item or a member; what is nested deeper has no style of its own and is written as JSON. */
+/** Deeper values have no style and are written as JSON. */
 function writePart(value: unknown): string | undefined {
   return isComplex(value) ? JSON.stringify(value) : writePlain(value);
 }
 
-/** Text of a single value; null and undefined are nothing to send. */
+/** Returns undefined for null and undefined, which are not sent. */
 export function writePlain(value: unknown): string | undefined {
   if (value === null || value === undefined) return undefined;
   if (isPlain(value)) return String(value);

@@ -1,4 +1,4 @@
-/** Media types of requests and responses: which one is used, and what a body in it looks like to a script. */
+/** Selects media types of requests and responses, and describes their bodies to scripts. */
 
 import { defined, type Fields, isRecord, own, ownList, ownRecord, ownText } from "#kernel/foreign-json.ts";
 import type { JSONSchema } from "#sdk";
@@ -12,13 +12,12 @@ export interface RequestBody {
   plan: BodyPlan;
   schema: JSONSchema | boolean;
   required: boolean;
-  /** Completes the schema. */
   table: SchemaTable;
 }
 
 export type SchemaTables = Record<SchemaUse, SchemaTable>;
 
-/** Best first: what a script can write without knowing more than the schema. */
+/** Best first: media types that a script can write knowing only the schema. */
 const PREFERENCE: readonly BodyKind[] = ["json", "form", "multipart", "text", "binary"];
 
 export function readRequestBody(
@@ -58,7 +57,7 @@ export function kindOf(contentType: string): BodyKind {
   return isText(type) ? "text" : "binary";
 }
 
-/** A range such as a star is no type to send. */
+/** Returns undefined for a range, which cannot be sent. */
 function concrete(contentType: string, kind: BodyKind): string {
   if (!contentType.includes("*")) return contentType;
   if (kind === "json") return "application/json";
@@ -88,7 +87,7 @@ const BINARY_BODY: JSONSchema = {
   anyOf: [{ type: "string" }, ...FILE_SCHEMAS],
 };
 
-/** How the fields of a form are written, as far as it is not the default. */
+/** Plans the fields of a form that are not written in the default way. */
 function planFields(media: Fields, kind: BodyKind, references: References): FieldPlan[] {
   const encodings = ownRecord(media, "encoding") ?? {};
   const properties = propertiesOf(own(media, "schema"), references);
@@ -115,7 +114,7 @@ function planFields(media: Fields, kind: BodyKind, references: References): Fiel
 
 const MAX_PARTS = 50;
 
-/** Properties of a form's schema and of the parts its `allOf`, `anyOf` and `oneOf` name. */
+/** Returns the properties of a form's schema and of its `allOf`, `anyOf` and `oneOf`. */
 function propertiesOf(schema: unknown, references: References): Map<string, unknown> {
   const found = new Map<string, unknown>();
   const parts = [schema];

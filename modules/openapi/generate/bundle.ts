@@ -1,6 +1,6 @@
 /**
- * A downloaded document and the files beside it that it refers to, as one document: they stand under `x-ext`, references point
- * there. Where the document came from is kept for its relative servers. Nothing is fetched here.
+ * Joins a downloaded document and the files that it refers to: they are put under `x-ext`, and references
+ * point there. Keeps the document's address for its relative servers. Fetches nothing.
  */
 
 import { type Fields, isRecord, own, ownRecord, resolveReference } from "#kernel/foreign-json.ts";
@@ -8,7 +8,7 @@ import { MAX_TRIED_FILES } from "../domain.ts";
 import { BASE_KEY, parseTree, UNREAD_KEY } from "./read-document.ts";
 import { isAbsolute, readServer } from "./servers.ts";
 
-/** The upgrader of documents reads schemas below this key as it reads those of the document. */
+/** The upgrader of documents reads schemas below this key like those of the document. */
 const FILES_KEY = "x-ext";
 
 /** A file as it was fetched, or why it was not. */
@@ -17,11 +17,11 @@ export type FoundFile = { url: string } & ({ text: string } | { problem: string 
 export interface Scan {
   /** Files of the same origin that the text refers to. */
   files: string[];
-  /** It does not stand alone. */
+  /** Set if the document does not stand alone. */
   isBound: boolean;
 }
 
-/** @throws DocumentError for a text that is neither JSON nor YAML. */
+/** @throws DocumentError for text that is neither JSON nor YAML */
 export function scanFile(url: string, text: string): Scan {
   const root = parseTree(text);
   const files = new Set<string>();
@@ -36,7 +36,7 @@ export function scanFile(url: string, text: string): Scan {
   };
 }
 
-/** The bundled document. @throws DocumentError */
+/** @throws DocumentError */
 export function bundleDocument(url: string, text: string, found: readonly FoundFile[]): Fields {
   const document = parseTree(text) as Fields;
   const files: Fields = { ...ownRecord(document, FILES_KEY) };
@@ -69,7 +69,9 @@ export function bundleDocument(url: string, text: string, found: readonly FoundF
   return document;
 }
 
-/** What is not read through references: older documents are also upgraded path by path. */
+/**
+ * Inlines sections that are not read through references, because older documents are upgraded path by path.
+ */
 function inlineSections(document: Fields): void {
   const inline = (holder: Fields, key: string): Fields => {
     const section = ownRecord(holder, key) ?? {};
@@ -87,7 +89,7 @@ function inlineSections(document: Fields): void {
   }
 }
 
-/** Unless a server's address is whole, it is relative to that of the document. */
+/** Relative servers need the address of the document. */
 function needsBase(document: Fields): boolean {
   if (own(document, "swagger") !== undefined) return own(document, "host") === undefined;
   const items = Object.values(ownRecord(document, "paths") ?? {});
@@ -102,7 +104,10 @@ function needsBase(document: Fields): boolean {
   );
 }
 
-/** Undefined: it stays as it is, because it is of the document itself, of another origin, or not an address. */
+/**
+ * Returns undefined for a reference that stays: into the document itself, to another origin, or not an
+ * address.
+ */
 function readTarget(
   reference: string,
   address: string,
@@ -120,7 +125,7 @@ function readTarget(
   return { file: url.href, pointer };
 }
 
-/** Its last part, which schemas in it are called by. */
+/** Returns the last part of the path, which also names schemas of the file. */
 function nameFile(url: string, taken: Fields): string {
   const base = (new URL(url).pathname.split("/").at(-1) ?? "").replace(/[^A-Za-z0-9._-]+/g, "_") || "file";
   let name = base;
@@ -129,7 +134,7 @@ function nameFile(url: string, taken: Fields): string {
   return name;
 }
 
-/** In place. The depth of a tree is bounded. */
+/** Changes the tree in place. Its depth is bounded. */
 function rewriteReferences(node: unknown, rewrite: (reference: string) => string): void {
   if (Array.isArray(node)) for (const item of node) rewriteReferences(item, rewrite);
   if (!isRecord(node)) return;
@@ -139,7 +144,7 @@ function rewriteReferences(node: unknown, rewrite: (reference: string) => string
   }
   const mapping = ownRecord(own(node, "discriminator"), "mapping") ?? {};
   for (const [key, value] of Object.entries(mapping)) {
-    // Others are names of schemas.
+    // Other values are names of schemas.
     if (typeof value === "string" && /[#/]|\.(json|ya?ml)$/i.test(value)) mapping[key] = rewrite(value);
   }
 }

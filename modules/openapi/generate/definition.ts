@@ -1,4 +1,4 @@
-/** A document to the definition of a service: the whole way in one place. Pure: the same text gives the same result. */
+/** Generates the definition of a service from a document. Pure. */
 
 import { defined, type Fields, isRecord, own, ownList, ownRecord, ownText } from "#kernel/foreign-json.ts";
 import type { JSONSchema, ServiceDefinition, ToolDefinition } from "#sdk";
@@ -15,7 +15,7 @@ import { createDefinitionNames, createSchemaTable } from "./schemas/schema-table
 import { type DocumentSecurity, readRequirements, readSecurity } from "./security.ts";
 import { describeConfig, readServer } from "./servers.ts";
 
-/** What is stored of all tools together, at most about; shared out evenly among them. */
+/** Approximate budget of all tools together, shared evenly among them. */
 const SIZE_BUDGET = {
   maxInputBytes: 64 * 1024 * 1024,
   maxOutputBytes: 16 * 1024 * 1024,
@@ -34,13 +34,12 @@ interface Context {
 }
 
 /**
- * Of a document that was read: its text is not held meanwhile. `filter`: `operationFilter` of the service.
- * @throws DocumentError for what is wrong with either.
+ * `filter` is the service's `operationFilter`. @throws DocumentError if the document or the filter is invalid
  */
 export async function generateDefinition(read: ReadDocument, filter?: unknown): Promise<ServiceDefinition> {
   const { document, refsStandAlone } = read;
   const references = await createReferences(document);
-  // Before the filter, so that it never changes the ids of the other operations.
+  // Give out ids before filtering, so that the filter never changes those of other operations.
   const idOf = createIds();
   const problems: string[] = [];
   const all = listOperations(document, references, problems).map((operation) => ({
@@ -92,7 +91,9 @@ export async function generateDefinition(read: ReadDocument, filter?: unknown): 
   };
 }
 
-/** Without those that cannot be read, which become problems. @throws DocumentError if none can. */
+/**
+ * Leaves out tools that cannot be described, and reports them as problems. @throws DocumentError if none can
+ */
 function describeTools(
   kept: readonly { id: string; operation: Operation }[],
   context: Context,

@@ -1,4 +1,7 @@
-/** Thread entry: a document in, the parts of its definition or the bundled document as JSON out, all as UTF-8. Keeps nothing between jobs. */
+/**
+ * Thread entry: takes a document, and returns the parts of its definition or the bundled document as JSON in
+ * UTF-8. Keeps nothing between jobs.
+ */
 import { parentPort } from "node:worker_threads";
 import { DocumentError } from "../failures.ts";
 import { bundleDocument, type FoundFile, type Scan, scanFile } from "./bundle.ts";
@@ -8,7 +11,7 @@ import { readDocument } from "./read-document.ts";
 export type Bytes = Uint8Array<ArrayBuffer>;
 
 export type GenerationAnswer =
-  /** The definition without its tools, and each tool: never the whole of it as one text. */
+  /** The service, and each tool separately: never the whole as one text. */
   { service: Bytes; tools: Bytes[] } | Scan | { bundled: Bytes } | { refused: string };
 
 export type GenerationJob =
@@ -31,7 +34,7 @@ async function answer(job: GenerationJob): Promise<GenerationAnswer> {
   }
 }
 
-/** Frees the bytes: with the text they would take much of the thread's memory. */
+/** Frees the bytes, which beside the text would take much of the thread's memory. */
 function decode(document: Bytes): string {
   const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(document);
   document.buffer.transfer(0);

@@ -1,6 +1,6 @@
 /**
- * Which operations of a document become tools: the setting `operationFilter` of a service. An entry is an operationId, a
- * method and a path (`GET /repos/*`, `* /repos/*`), or a tag (`tag:issues`); `*` is any characters, `!` before it excludes.
+ * Selects operations by the setting `operationFilter`. An entry is an operationId, a method and a path (`GET
+ * /repos/*`, `* /repos/*`), or a tag (`tag:issues`); `*` is any characters, `!` before it excludes.
  */
 
 import { ownList, ownText } from "#kernel/foreign-json.ts";
@@ -14,8 +14,8 @@ interface Entry {
 }
 
 /**
- * The operations that an entry matches, or all without one that includes, but for those that an entry excludes.
- * @throws DocumentError for an invalid filter, or one that leaves no operation of a document that has some.
+ * Returns operations that an entry includes (all, if no entry includes) and no entry excludes. @throws
+ * DocumentError for an invalid filter, or one that leaves none of a document's operations
  */
 export function filterOperations<T extends { operation: Operation }>(
   operations: readonly T[],
@@ -69,7 +69,10 @@ function readEntry(text: string): Entry {
   };
 }
 
-/** `*` is any characters. In steps bounded by the product of the lengths: only the last `*` is ever gone back to. */
+/**
+ * `*` is any characters. The steps are bounded by the product of the lengths: only the last `*` is ever
+ * retried.
+ */
 function matchesPattern(pattern: string, text: string): boolean {
   let at = 0;
   let starAt = -1;

@@ -1,4 +1,4 @@
-/** The operations of a document in its order, with the ids their tools get. */
+/** Lists the operations of a document in its order, and names their tools. */
 
 import { type Fields, isRecord, own, ownRecord, ownText } from "#kernel/foreign-json.ts";
 import { DocumentError } from "../failures.ts";
@@ -9,7 +9,7 @@ const HARMLESS = new Set(["get", "head", "options", "trace", "query"]);
 const MAX_OPERATIONS = 20_000;
 const MAX_ID_CHARS = 100;
 
-/** Ids that mean something else on an object or a promise. */
+/** Names with a meaning on any object or promise. */
 const RESERVED_IDS = new Set([
   ...Object.getOwnPropertyNames(Object.prototype),
   "then",
@@ -20,7 +20,6 @@ const RESERVED_IDS = new Set([
 ]);
 
 export interface Operation {
-  /** Lower case. */
   method: string;
   path: string;
   item: Fields;
@@ -28,8 +27,8 @@ export interface Operation {
 }
 
 /**
- * Those of a path that cannot be read become a problem. @throws DocumentError if there is no place for operations, or if they are
- * too many. A document may have none.
+ * Operations of a path that cannot be read become a problem; a document may have none. @throws DocumentError
+ * if `paths` is missing, or has too many operations
  */
 export function listOperations(document: Fields, references: References, problems: string[]): Operation[] {
   if (!["paths", "webhooks", "components"].some((key) => isRecord(own(document, key)))) {
@@ -71,7 +70,7 @@ export function isDestructive({ method, operation }: Operation): boolean {
   return typeof declared === "boolean" ? declared : !HARMLESS.has(method);
 }
 
-/** Gives out ids: each operation's own, or one of method and path; one that is taken gets the next free number. */
+/** Uses the operation's own id, or one of method and path. An id that is taken gets the next free number. */
 export function createIds(): (operation: Operation) => string {
   const taken = new Set<string>();
   const nextNumbers = new Map<string, number>();
@@ -87,7 +86,9 @@ export function createIds(): (operation: Operation) => string {
   };
 }
 
-/** Letters, digits, `_` and `$` stay; each run of other characters becomes one `_`. Empty if nothing stays. */
+/**
+ * Keeps letters, digits, `_` and `$`; each run of other characters becomes one `_`. May return an empty text.
+ */
 function toIdentifier(text: string): string {
   const words = text
     .normalize("NFKD")

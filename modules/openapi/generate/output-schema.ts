@@ -1,6 +1,6 @@
 /**
- * The output schema of a tool: one alternative of `{status, headers, body}` per declared response that is a success. Other answers
- * reject; what their error has is under `x-failures`.
+ * Builds the output schema of a tool: one alternative of `{status, headers, body}` per declared success.
+ * Other responses reject; `x-failures` describes their errors.
  */
 
 import { type Fields, isRecord, own, ownRecord, ownText } from "#kernel/foreign-json.ts";
@@ -17,7 +17,7 @@ const BINARY_ANSWER = {
   required: ["contentType", "base64"],
 };
 
-/** Deeper levels are left out, one step after the other, until a schema without references fits the budget. */
+/** Depths to try until a schema without references fits the budget. */
 const DEPTH_STEPS = [100, 10, 7, 5, 4, 3] as const;
 
 /** Most documents describe all failures by one schema. */
@@ -25,7 +25,7 @@ const MAX_FAILURE_BYTES = 4000;
 const MAX_FAILURE_DEPTH = 4;
 
 export interface OutputBudget {
-  /** Of the `$defs`, and again of the rest. */
+  /** Applies to the `$defs`, and again to the rest. */
   maxBytes: number;
 }
 
@@ -39,7 +39,7 @@ export function describeOutput(
     .filter(([status]) => /^([1-5][0-9X]{2}|default)$/i.test(status))
     .map(([status, value]) => ({ status: normalise(status), response: references.follow(value) ?? {} }));
   const good = responses.filter(({ status }) => /^[123]/.test(status));
-  // `default` stands for what goes wrong where a success is declared.
+  // `default` describes failures if a success is declared.
   const shown = good.length > 0 ? good : responses.filter(({ status }) => status === "default");
   const statuses = shown.map(({ status }) => status);
   const listed = shown.length > 0 ? shown : [{ status: "default", response: {} }];
@@ -79,7 +79,10 @@ interface Response {
   response: Fields;
 }
 
-/** One alternative of `{status, body}` per body: statuses that share one stand together. Null without any. */
+/**
+ * Returns one alternative of `{status, body}` per body, shared by its statuses, or null if no failure is
+ * declared.
+ */
 function describeFailures(
   responses: readonly Response[],
   bodyOf: (response: Fields) => JSONSchema | boolean,
@@ -106,13 +109,13 @@ function describeFailures(
   return alternatives.length > 1 ? { anyOf: alternatives } : (alternatives[0] ?? null);
 }
 
-/** Exact statuses, unless a range or `default` is among them. */
+/** Lists exact statuses, unless a range or `default` is among them. */
 function joinStatuses(statuses: readonly JSONSchema[]): JSONSchema {
   const exact = statuses.map(({ const: status }) => status);
   return exact.includes(undefined) ? { type: "integer" } : { enum: exact };
 }
 
-/** The definitions of the answer come first: the same name is the same schema, perhaps cut elsewhere. */
+/** Definitions of the success come first: the same name is the same schema, perhaps cut elsewhere. */
 function withFailures(schema: JSONSchema, failures: JSONSchema | null): JSONSchema {
   if (failures === null) return schema;
   const { $defs, ...own } = failures;
@@ -120,7 +123,6 @@ function withFailures(schema: JSONSchema, failures: JSONSchema | null): JSONSche
   return { ...schema, [FAILURES]: own, ...(Object.keys(all).length > 0 && { $defs: all }) };
 }
 
-/** `2xx` is `2XX`. */
 function normalise(status: string): string {
   return status.toLowerCase() === "default" ? "default" : status.toUpperCase();
 }
@@ -169,7 +171,7 @@ function describeBody(
 
 const MAX_ACCEPT_CHARS = 500;
 
-/** JSON preferred, other declared types at half the weight: a server may choose any among equals. */
+/** Prefers JSON and gives other types half the weight: a server may choose any among equals. */
 function acceptOf(responses: Fields[]): string {
   const types = new Set(
     responses

@@ -1,4 +1,4 @@
-/** The parameters of an operation: their plans for calls, and the slots of the input schema they go into. */
+/** Plans the parameters of an operation for calls, and describes them in the input schema. */
 
 import { defined, type Fields, isRecord, own, ownList, ownRecord, ownText } from "#kernel/foreign-json.ts";
 import type { JSONSchema } from "#sdk";
@@ -7,7 +7,7 @@ import { addNote } from "./schemas/keywords.ts";
 import type { References } from "./schemas/references.ts";
 import type { SchemaTable } from "./schemas/schema-table.ts";
 
-/** OpenAPI describes these elsewhere in the document; the others belong to the connection. */
+/** OpenAPI describes these elsewhere in the document, or they belong to the connection. */
 const UNUSED_HEADERS = new Set([
   "accept",
   "content-type",
@@ -29,11 +29,11 @@ export interface Parameters {
   plans: ParameterPlan[];
   /** One object schema per slot that has a parameter. */
   slots: Partial<Record<(typeof SLOTS)[ParameterPlace], JSONSchema>>;
-  /** Slots that a call cannot do without. */
+  /** Slots that every call needs. */
   required: string[];
 }
 
-/** Parameters that credentials set, which callers cannot: `parameter` names per place. */
+/** Reports whether credentials set the parameter, so that callers cannot. */
 export type TakenByCredentials = (place: ParameterPlace, name: string) => boolean;
 
 export function readParameters(
@@ -112,7 +112,7 @@ function planParameter(
 }
 
 /**
- * A parameter that must be sent and has a default may be left to the host, which fills it in; any other default is the
+ * A required parameter with a default may be left to the host, which fills it in; any other default is the
  * server's to assume.
  */
 function describeParameter(
@@ -139,7 +139,7 @@ function describeParameter(
   return schema;
 }
 
-/** An empty list or object cannot be written where it stands, nor an empty text in a path: it would be left out. */
+/** An empty list or object, or empty text in a path, would not be sent: require content. */
 function requireContent(schema: JSONSchema, place: ParameterPlace): void {
   const types = Array.isArray(schema.type) ? schema.type : [schema.type];
   if (types.includes("array")) schema.minItems = Math.max(1, (schema.minItems as number | undefined) ?? 0);
@@ -153,7 +153,7 @@ function isPlainValue(value: unknown): boolean {
   return typeof value === "string" || typeof value === "number" || typeof value === "boolean";
 }
 
-/** Every required parameter of it has a default: then the slot itself may be left out. */
+/** The slot may be left out if every required parameter of it has a default. */
 function isFilledByDefaults(slot: JSONSchema): boolean {
   const names = ownList(slot, "required") as string[];
   return (

@@ -1,6 +1,6 @@
 /**
- * Text to an OpenAPI 3.1 document that is a plain, bounded tree: JSON or YAML is parsed, shared nodes of YAML are copied
- * apart, older versions are upgraded by a library. Nothing is fetched. Every refusal is a DocumentError.
+ * Reads text as an OpenAPI 3.1 document that is a plain, bounded tree: parses JSON or YAML, copies shared
+ * nodes of YAML, upgrades older versions. Fetches nothing. Every refusal is a DocumentError.
  */
 import { upgrade } from "@scalar/openapi-upgrader";
 import { CORE_SCHEMA, load, mergeTag } from "js-yaml";
@@ -10,7 +10,7 @@ import { DocumentError } from "../failures.ts";
 export const DOCUMENT_LIMITS = {
   maxDocumentBytes: 30 * 1024 * 1024,
   maxNodes: 3_000_000,
-  /** Characters that begin or separate values, counted before anything is built of them. */
+  /** Characters that begin or separate values, counted before anything is built from them. */
   maxJsonMarks: 6_000_000,
   maxYamlMarks: 2_000_000,
   maxDepth: 150,
@@ -18,18 +18,17 @@ export const DOCUMENT_LIMITS = {
   maxYamlMergeKeys: 100_000,
 } as const;
 
-/** In a bundled document: the address that its relative servers are relative to. */
+/** Key in a bundled document: the address that its relative servers are relative to. */
 export const BASE_KEY = "x-cyrnel-base";
-/** In a bundled document: why files that it refers to are not in it, by their addresses. */
+/** Key in a bundled document: why files that it refers to are missing, by address. */
 export const UNREAD_KEY = "x-cyrnel-unread";
 
 export interface ReadDocument {
   document: Fields;
-  /** In 2.0 and 3.0 what stands beside a `$ref` means nothing. */
+  /** In 2.0 and 3.0, keywords beside a `$ref` are ignored. */
   refsStandAlone: boolean;
 }
 
-/** @throws DocumentError */
 export function readDocument(text: string): ReadDocument {
   const { parsed, sharesNodes } = parse(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
   if (!isRecord(parsed)) throw new DocumentError(`Expected an OpenAPI document, found ${describe(parsed)}.`);
@@ -40,7 +39,7 @@ export function readDocument(text: string): ReadDocument {
   return { document: upgradeDocument(parsed, version), refsStandAlone: true };
 }
 
-/** Any JSON or YAML as a plain, bounded tree. @throws DocumentError */
+/** Reads any JSON or YAML. @throws DocumentError */
 export function parseTree(text: string): unknown {
   const { parsed, sharesNodes } = parse(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
   if (typeof parsed === "object" && parsed !== null) tidy(parsed as Fields, sharesNodes);
@@ -69,7 +68,10 @@ function parse(text: string): { parsed: unknown; sharesNodes: boolean } {
 const JSON_MARKS = new Set([...",[{"].map((mark) => mark.charCodeAt(0)));
 const YAML_MARKS = new Set([...",[{\n"].map((mark) => mark.charCodeAt(0)));
 
-/** Millions of empty values fit into a text of allowed length, and would take all memory before they were counted. */
+/**
+ * Millions of empty values fit into a text of allowed length and would take all memory before they were
+ * counted.
+ */
 function hasMoreMarks(text: string, marks: ReadonlySet<number>, limit: number): boolean {
   if (text.length <= limit) return false;
   let found = 0;
@@ -100,7 +102,7 @@ function parseYaml(text: string): unknown {
   }
 }
 
-/** Parts that become no tool can be most of a document: they are dropped before the rest is copied. */
+/** Parts that become no tool can be most of a document: drop them before the rest is copied. */
 function dropUnread(document: Fields): void {
   delete document.webhooks;
   delete document["x-webhooks"];
@@ -109,8 +111,8 @@ function dropUnread(document: Fields): void {
 }
 
 /**
- * Makes a tree of plain data in place: a node that is met again (a YAML alias) is copied, so that a bomb runs into the
- * limit; `__proto__` is dropped; texts are made storable (no NUL, no lone surrogate).
+ * Makes a tree of plain data in place: copies a node that occurs again (a YAML alias), so that a bomb hits
+ * the limit; drops `__proto__`; makes texts storable (no NUL, no lone surrogate).
  */
 function tidy(root: Fields, sharesNodes: boolean): void {
   const seen = new Set<object>([root]);

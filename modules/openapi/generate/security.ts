@@ -1,6 +1,6 @@
 /**
- * Security schemes and requirements of a document: what the calls need to know, and the schema of the secrets a person
- * may set, one property per scheme.
+ * Reads security schemes and requirements, and describes the secrets that can be set, one property per
+ * scheme.
  */
 
 import { type Fields, isRecord, own, ownRecord, ownText } from "#kernel/foreign-json.ts";
@@ -9,13 +9,13 @@ import type { SchemePlan, SecurityPlan } from "../domain.ts";
 import { addNote } from "./schemas/keywords.ts";
 import type { References } from "./schemas/references.ts";
 
-/** For a document without any scheme: secret headers of any name. */
+/** Any secret headers, for a document without a scheme. */
 const HEADERS_SCHEME: SchemePlan = { kind: "headers", name: "headers" };
 
 export interface DocumentSecurity {
   schemes: SchemePlan[];
   secretsSchema: JSONSchema;
-  /** What applies to an operation that says nothing. */
+  /** Default of operations. */
   security: SecurityPlan;
 }
 
@@ -50,7 +50,10 @@ export function readSecurity(
   };
 }
 
-/** A document that never asks for any of its schemes means that they may be used; what is set is then used. */
+/**
+ * A document that never requires any of its schemes means that they may be used: secrets that are set are
+ * used.
+ */
 function readDefault(document: Fields, operations: Fields[], schemes: SchemePlan[]): SecurityPlan {
   const required = readRequirements(own(document, "security"));
   if (required !== undefined) return required;
@@ -60,7 +63,7 @@ function readDefault(document: Fields, operations: Fields[], schemes: SchemePlan
 }
 
 /**
- * A `security` list, or undefined where there is none. Its order is kept, except that an empty requirement ("or no
+ * Returns undefined without a `security` list. Keeps its order, except that an empty requirement ("or no
  * credentials") comes last, so that credentials that are set are used.
  */
 export function readRequirements(value: unknown): SecurityPlan | undefined {

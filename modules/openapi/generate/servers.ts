@@ -1,4 +1,4 @@
-/** Servers of a document, and the schema of a service's settings. */
+/** Reads the servers of a document, and describes the settings of a service. */
 import { z } from "zod";
 import { type Fields, isRecord, own, ownList, ownRecord, ownText } from "#kernel/foreign-json.ts";
 import { toSettingsSchema } from "#modules/shared/settings.ts";
@@ -6,7 +6,7 @@ import type { JSONSchema } from "#sdk";
 import { commonFields } from "../config.ts";
 import type { ServerPlan } from "../domain.ts";
 
-/** The first usable server of a `servers` list. `base`: the address of the document, where it is known. */
+/** Returns the first usable server. `base` is the address of the document, if known. */
 export function readServer(servers: unknown, base?: string): ServerPlan | undefined {
   if (!Array.isArray(servers)) return undefined;
   const [server] = servers.filter((candidate) => ownText(candidate, "url") !== undefined);
@@ -34,7 +34,7 @@ function isKnown(server: ServerPlan): boolean {
   return isAbsolute(server) || server.base !== undefined;
 }
 
-/** The settings of a service made from `document`; `lists` are all its `servers` lists. */
+/** `lists` are all `servers` lists of the document. */
 export function describeConfig(server: ServerPlan, document: Fields, lists: unknown[]): JSONSchema {
   const { properties } = toSettingsSchema(z.object(commonFields));
   return {

@@ -1,6 +1,7 @@
 /**
- * One schema of an OpenAPI 3.1 document to JSON Schema 2020-12, for requests or for responses: OpenAPI's own keywords are
- * carried out (readOnly, writeOnly, discriminator) or written into descriptions, references point into `$defs`.
+ * Converts a schema of an OpenAPI 3.1 document to JSON Schema 2020-12, for requests or for responses. Applies
+ * OpenAPI's own keywords (readOnly, writeOnly, discriminator) or writes them into descriptions; references
+ * point into `$defs`.
  */
 
 import { type Fields, isRecord, own, ownList, ownRecord, ownText } from "#kernel/foreign-json.ts";
@@ -9,16 +10,15 @@ import { convertDiscriminator } from "./discriminator.ts";
 import { addNote, copyKeywords, isPattern, isSchema, readNames, showValue } from "./keywords.ts";
 import type { References } from "./references.ts";
 
-/** `form` is a request whose binary values are files: `{filename, contentType, base64}`. */
+/** In a `form`, binary values are files: `{filename, contentType, base64}`. */
 export type SchemaUse = "request" | "form" | "response";
 
 export interface Conversion {
   use: SchemaUse;
   references: References;
   refsStandAlone: boolean;
-  /** The name in `$defs` for the target of a reference. */
+  /** Returns the name in `$defs` for the target of a reference. */
   nameOf(reference: string): string;
-  /** Deeper levels are left out. */
   maxDepth: number;
 }
 
@@ -33,14 +33,14 @@ const describeFile = (source: string, description: string): JSONSchema => ({
   additionalProperties: false,
 });
 
-/** What a script gives for bytes. */
+/** Scripts give bytes in one of these forms. */
 export const FILE_SCHEMAS = [
   describeFile("base64", "The content, base64."),
   describeFile("file", "Name of a file of the script's workspace, which is sent."),
 ];
 const FILE_SCHEMA: JSONSchema = { description: "A file.", anyOf: FILE_SCHEMAS };
 
-/** Schemas looked at for the properties that one `allOf` puts together. */
+/** Bounds the schemas that are read for the properties of one `allOf`. */
 const MAX_PARTS = 50;
 const LISTS = ["allOf", "anyOf", "oneOf"] as const;
 const SINGLE = [
@@ -55,7 +55,7 @@ const SINGLE = [
 ] as const;
 const MAPS = ["dependentSchemas"] as const;
 
-/** Converts `source`; `hidden` are property names that are not required here, even where the schema requires them. */
+/** `hidden` names properties that are not required, even if the schema requires them. */
 export function convertSchema(
   source: unknown,
   conversion: Conversion,
@@ -103,7 +103,7 @@ export function convertSchema(
   return target;
 }
 
-/** In 3.0 keywords beside a `$ref` are ignored; a description there is common, so it is kept. */
+/** In 3.0, keywords beside a `$ref` are ignored. A description there is common, so it is kept. */
 function convertReference(
   source: Fields,
   reference: string,
@@ -153,7 +153,7 @@ function convertObject(
   }
 }
 
-/** A list of schemas under `items` is what newer drafts call `prefixItems`. */
+/** Newer drafts call a list of schemas under `items` `prefixItems`. */
 function convertTuple(source: Fields, target: JSONSchema, conversion: Conversion, depth: number): void {
   const prefix = [...ownList(source, "prefixItems"), ...ownList(source, "items")].filter(isSchema);
   if (prefix.length === 0) return;
@@ -172,13 +172,13 @@ function convertEach(schemas: Fields, conversion: Conversion, depth: number): JS
   );
 }
 
-/** Read-only properties are left out of requests, write-only ones out of responses. */
+/** Requests leave out read-only properties, responses write-only ones. */
 function isHidden(property: unknown, conversion: Conversion): boolean {
   const flag = conversion.use === "response" ? "writeOnly" : "readOnly";
   return own(property, flag) === true;
 }
 
-/** Names of hidden properties of a schema and of what its `allOf` puts together: a required name may stand in another part. */
+/** Collects hidden properties of a schema and of its `allOf`: another part may require the name. */
 function hiddenProperties(source: Fields, conversion: Conversion): Set<string> {
   const names = new Set<string>();
   const parts = [source];
@@ -195,8 +195,8 @@ function hiddenProperties(source: Fields, conversion: Conversion): Set<string> {
 }
 
 /**
- * Parts of an `allOf`. A part that allows no further members means those of the whole: by itself it would refuse what the other
- * parts describe.
+ * Converts the parts of an `allOf`. A part without additional properties means those of the whole: by itself
+ * it would refuse what the other parts describe.
  */
 function convertParts(
   source: Fields,
@@ -228,7 +228,7 @@ function convertParts(
   return parts;
 }
 
-/** Names of the members of all parts; null where a part has others that have no name. */
+/** Returns the member names of all parts, or null if a part has unnamed members. */
 function listMembers(parts: unknown[], { references, use }: Conversion): string[] | null {
   const names = new Set<string>();
   for (const part of parts) {
@@ -244,7 +244,10 @@ function listMembers(parts: unknown[], { references, use }: Conversion): string[
 
 const OPEN_KEYWORDS = ["anyOf", "oneOf", "patternProperties", "if", "dependentSchemas"];
 
-/** The server decides: documents say `oneOf` also where several schemas fit, and no value would pass. */
+/**
+ * The server decides: documents use `oneOf` also where several schemas match, and then no value would be
+ * valid.
+ */
 function widenOneOf(target: JSONSchema): void {
   const { oneOf } = target;
   if (oneOf === undefined) return;
@@ -254,8 +257,8 @@ function widenOneOf(target: JSONSchema): void {
 }
 
 /**
- * A default is what the server assumes. It is described, not kept as `default`: a host that fills in defaults would
- * overwrite with them what a partial update leaves alone. One short example is kept.
+ * A default is what the server assumes. It is described, not kept as `default`: hosts that fill in defaults
+ * would overwrite what a partial update leaves alone. One short example is kept.
  */
 function addUsage(source: Fields, target: JSONSchema): void {
   const shown = Object.hasOwn(source, "default") ? showValue(source.default) : undefined;

@@ -1,12 +1,12 @@
 /**
- * The keywords of JSON Schema 2020-12 that a converted schema may hold, each with the shape it must have: what a document
- * gets wrong is left out, so that every result compiles. Subschemas are converted by the caller.
+ * Copies keywords of JSON Schema 2020-12. Malformed values are left out, so that every result compiles. The
+ * caller converts subschemas.
  */
 import { type Fields, isRecord, own, ownText } from "#kernel/foreign-json.ts";
 
 const TYPES = new Set(["object", "array", "string", "number", "integer", "boolean", "null"]);
 
-/** Names that documents use where they mean one of the seven types. */
+/** Names that documents use for one of the seven types. */
 const TYPE_ALIASES: Record<string, string> = {
   int: "integer",
   int32: "integer",
@@ -34,7 +34,7 @@ const asCount: Check = (value) => (Number.isSafeInteger(value) && (value as numb
 const asTrue: Check = (value) => (value === true ? true : undefined);
 const asText: Check = (value) => (typeof value === "string" ? value : undefined);
 
-/** Keywords whose value is kept as it is when it has the right shape. */
+/** These are copied unchanged if their value has the right shape. */
 const PLAIN_KEYWORDS: Record<string, Check> = {
   title: asText,
   description: (value) => (typeof value === "string" && value !== "" ? value : undefined),
@@ -61,7 +61,6 @@ const PLAIN_KEYWORDS: Record<string, Check> = {
   deprecated: asTrue,
 };
 
-/** Writes the well-formed plain keywords of `source`, its type and its pattern into `target`. */
 export function copyKeywords(source: Fields, target: Fields): void {
   const type = readType(own(source, "type"), own(source, "nullable") === true);
   if (type !== undefined) target.type = type;
@@ -79,7 +78,7 @@ export function copyKeywords(source: Fields, target: Fields): void {
   else addNote(target, `Pattern: ${pattern}`);
 }
 
-/** `type: integer` with `enum: ["1", "2"]` would allow nothing: the values are kept, the type is dropped. */
+/** `type: integer` with `enum: ["1", "2"]` would allow nothing: keep the values and drop the type. */
 function dropUnusableType(target: Fields): void {
   const { type, enum: values } = target;
   if (type === undefined || !Array.isArray(values)) return;
@@ -87,7 +86,7 @@ function dropUnusableType(target: Fields): void {
   if (!values.some((value) => typesOf(value).some((name) => types.includes(name)))) delete target.type;
 }
 
-/** OpenAPI 3.0 says with `nullable` that null is a value, also where `enum` does not list it. */
+/** In OpenAPI 3.0 `nullable` allows null even if `enum` does not list it. */
 function addNullToEnum(source: Fields, target: Fields): void {
   const { type, enum: values } = target;
   const isNullable = own(source, "nullable") === true || (Array.isArray(type) && type.includes("null"));
@@ -100,7 +99,7 @@ function typesOf(value: unknown): string[] {
   return Number.isInteger(value) ? ["integer", "number"] : [typeof value];
 }
 
-/** `exclusiveMinimum: true` beside `minimum`, where a newer document still uses the older form. */
+/** Some newer documents still use `exclusiveMinimum: true` beside `minimum`. */
 function copyBooleanBounds(source: Fields, target: Fields): void {
   for (const [bound, exclusive] of [
     ["minimum", "exclusiveMinimum"],
@@ -121,7 +120,7 @@ function readType(declared: unknown, nullable: boolean): string | string[] | und
   return unique.length === 1 ? unique[0] : unique;
 }
 
-/** Whether a validator can compile it: patterns of a schema are Unicode regular expressions. */
+/** Reports whether a validator can compile it: patterns of a schema are Unicode regular expressions. */
 export function isPattern(pattern: string): boolean {
   try {
     new RegExp(pattern, "u");
@@ -131,19 +130,18 @@ export function isPattern(pattern: string): boolean {
   }
 }
 
-/** Texts of `required` and the like: a list of distinct strings. Older drafts have booleans there. */
+/** Returns distinct strings. Older drafts have booleans in `required`. */
 export function readNames(value: unknown): string[] {
   if (!Array.isArray(value)) return [];
   return [...new Set(value.filter((name): name is string => typeof name === "string"))];
 }
 
-/** Adds a sentence to the description. */
 export function addNote(target: Fields, note: string): void {
   const before = ownText(target, "description");
   target.description = before === undefined || before === "" ? note : `${before.trimEnd()}\n\n${note}`;
 }
 
-/** A value as a short text for a description. */
+/** Returns short text, or undefined. */
 export function showValue(value: unknown): string | undefined {
   const text = JSON.stringify(value);
   return text !== undefined && text.length <= 200 ? text : undefined;

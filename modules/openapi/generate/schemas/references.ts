@@ -1,19 +1,22 @@
-/** Follows the `$ref`s of one document, by a library. Only references into the document itself; nothing is fetched. */
+/** Follows the `$ref`s of a document, into itself only. Fetches nothing. */
 import { $RefParser } from "@apidevtools/json-schema-ref-parser";
 import { type Fields, isRecord, own, ownText } from "#kernel/foreign-json.ts";
 import { DocumentError } from "../../failures.ts";
 import { UNREAD_KEY } from "../read-document.ts";
 
-/** Where the library believes the document to be. Never read. */
+/** Address that the library gives the document. Never read. */
 const PLACE = "/openapi.json";
 
 const OUTSIDE =
   "is outside of the document. Other files are read only where the document is installed by URL: those of the same origin, 50 at most. Else bundle everything into one document.";
 
 export interface References {
-  /** What a `$ref` points to, through chains of references. @throws DocumentError */
+  /** Follows chains of references. @throws DocumentError */
   resolve(reference: string): unknown;
-  /** The value itself, or what it refers to if it is a reference. Anything that is no object becomes undefined. */
+  /**
+   * Returns the value itself, or the target if it is a reference. Returns undefined for anything but an
+   * object.
+   */
   follow(value: unknown): Fields | undefined;
 }
 

@@ -1,6 +1,7 @@
 /**
- * The schemas of one document for one use. A tool gets its own self-contained schema: what it refers to is under its
- * `$defs`, once, within a budget; a reference back to a schema that is being described is cut, with a note.
+ * Converts the schemas of a document for one use. Each tool gets a self-contained schema: its `$defs` hold
+ * each referenced schema once, within a budget; a reference back to a schema that is being described is cut,
+ * with a note.
  */
 
 import { isRecord } from "#kernel/foreign-json.ts";
@@ -10,9 +11,9 @@ import { lastSegment } from "./discriminator.ts";
 import type { References } from "./references.ts";
 
 export interface SchemaTable {
-  /** Converts a schema of the document; its references point into `$defs` that `complete` adds. */
+  /** References in the result point into `$defs` that `complete` adds. */
   convert(schema: unknown, maxDepth?: number): JSONSchema | boolean;
-  /** `root` with the `$defs` it needs, at most about `maxBytes` of them; the nearest come first. */
+  /** Adds the `$defs` that `root` needs, about `maxBytes` at most; the nearest come first. */
   complete(root: JSONSchema, maxBytes: number): JSONSchema;
 }
 
@@ -21,7 +22,7 @@ interface Definition {
   /** Names of the definitions it refers to. */
   needs: string[];
   bytes: number;
-  /** The same without texts, for where there is no room for them. */
+  /** The same without texts, for when there is no room for them. */
   bare?: { schema: JSONSchema | boolean; bytes: number };
 }
 
@@ -29,7 +30,7 @@ const POINTER = "#/$defs/";
 const MAX_DEPTH = 100;
 const MAX_CHAIN = 40;
 const NOTE_BYTES = 100;
-/** Ends the name of what stands for a cut reference. No other name holds it. */
+/** Suffix of the outline in place of a cut reference. No other name contains it. */
 const CUT = "--cut";
 
 export function createSchemaTable(
@@ -64,8 +65,8 @@ export function createSchemaTable(
   }
 
   /**
-   * Breadth first: what is near to the root is kept when not everything fits. The second half of the budget is for what
-   * has lost its texts.
+   * Searches breadth first, so that what is near the root is kept if not everything fits. The second half of
+   * the budget is for definitions without texts.
    */
   function select(first: string[], maxBytes: number): { kept: Map<string, Definition>; left: Set<string> } {
     const kept = new Map<string, Definition>();
@@ -117,7 +118,7 @@ const TEXTS = new Set(["description", "title", "examples"]);
 const MAPS_OF_SCHEMAS = new Set(["properties", "patternProperties", "dependentSchemas", "$defs"]);
 const MAPS_OF_VALUES = new Set(["enum", "const", "required", "dependentRequired"]);
 
-/** A copy of a converted schema without what only a person reads. */
+/** Drops what only people read. */
 function withoutTexts(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(withoutTexts);
   if (!isRecord(schema)) return schema;
@@ -137,8 +138,8 @@ function withoutTexts(schema: unknown): unknown {
 type Cuts = Map<string, Set<string>>;
 
 /**
- * Which references of which definition are cut: those that lead back to a definition above it. Where the remaining chain
- * is too long for validators, which follow it on the stack, only references to a deeper level are kept.
+ * Selects the references to cut: those that lead back to a definition above. If the remaining chain is too
+ * long for validators, which follow it on the stack, keeps only references to a deeper level.
  */
 function findCuts(first: string[], kept: Map<string, Definition>): Cuts {
   const { cuts, longest } = findCycles(first, kept);
@@ -199,13 +200,13 @@ function cutReferences(value: unknown, cut: ReadonlySet<string>): JSONSchema {
   });
 }
 
-/** What stands for a definition that is not written out: its type, if it is a plain one, and a note. */
+/** Replaces a definition that is left out: its type, if it is plain, and a note. */
 function outline({ schema }: Definition, description: string): JSONSchema {
   const type = isRecord(schema) ? schema.type : undefined;
   return type === undefined ? { description } : { type, description };
 }
 
-/** The same with its plain members, so that what a server needs of a parent or child can still be said. */
+/** Like `outline`, but keeps scalar properties so that callers can still pass required ids. */
 function outlineWithMembers(definition: Definition, description: string): JSONSchema {
   const target = outline(definition, description);
   const { properties, required } = definition.schema as JSONSchema;
@@ -234,7 +235,7 @@ function referencedName(node: unknown): string | undefined {
   return node.$ref.slice(POINTER.length);
 }
 
-/** A text that only looks like a reference (in an `enum`, say) is skipped. */
+/** Skips text that only looks like a reference, for example in an `enum`. */
 function findNeeds(schema: unknown, known: DefinitionNames): string[] {
   const names = new Set<string>();
   const waiting: unknown[] = [schema];
@@ -247,7 +248,7 @@ function findNeeds(schema: unknown, known: DefinitionNames): string[] {
   return [...names];
 }
 
-/** One name per target of a reference, the same in every tool and for every use. */
+/** Gives each target of a reference one name, the same in every tool and for every use. */
 export interface DefinitionNames {
   nameOf(reference: string): string;
   referenceOf(name: string): string;
