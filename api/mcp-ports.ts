@@ -13,7 +13,7 @@ import type { Files } from "./files/service.ts";
 import type { Caller, KeyVerifier } from "./http/auth.ts";
 import { describeError } from "./http/error-handler.ts";
 import type { ApprovalsPort, McpPorts, ProcessesPort, RequestContext, Script } from "./mcp/ports.ts";
-import { type LevelSlice, sliceLevel } from "./processes/live/results.ts";
+import { type LevelSlice, sliceLevel } from "./processes/live/streams.ts";
 import type { ProcessView } from "./processes/model/records.ts";
 import type { ProcessService } from "./processes/service.ts";
 import type { Redactor } from "./secrets/redactor.ts";

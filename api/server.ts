@@ -37,7 +37,7 @@ import { createGovernance, type Governance } from "./governance.ts";
 import type { App } from "./http/app-type.ts";
 import { openPackages } from "./packages/setup.ts";
 import { createPausing } from "./processes/pausing/pausing.ts";
-import { createPauseRoom } from "./processes/pausing/run-records.ts";
+import { createPauseRoom } from "./processes/pausing/transactions.ts";
 import { createProcessService } from "./processes/service.ts";
 import { createReplicas, findAddress } from "./replicas/replicas.ts";
 import { createKeyring, type Keyring } from "./secrets/keyring.ts";

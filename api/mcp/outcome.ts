@@ -5,7 +5,7 @@
  */
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import type { z } from "zod";
-import type { LevelSlice } from "#api/processes/live/results.ts";
+import type { LevelSlice } from "#api/processes/live/streams.ts";
 import type { ProcessRecord } from "#api/processes/model/schemas.ts";
 import type { LogLine } from "#client/kernel/model.ts";
 import { describeOrigin, describePath, visibleText } from "#client/visible-text.ts";

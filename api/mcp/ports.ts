@@ -4,7 +4,7 @@
  * AppErrors.
  */
 import type { z } from "zod";
-import type { LevelSlice } from "#api/processes/live/results.ts";
+import type { LevelSlice } from "#api/processes/live/streams.ts";
 import type { ProcessRecord, toolCallSchema } from "#api/processes/model/schemas.ts";
 import type { ProcessState } from "#api/processes/model/states.ts";
 import type { PackageSummary } from "#sdk";

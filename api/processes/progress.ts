@@ -5,8 +5,8 @@
 import type { Db } from "#api/db/pool.ts";
 import type { ModuleLogger } from "#sdk";
 import type { RunRegistry } from "./live/registry.ts";
-import type { LiveRun, RunProgress } from "./live/run.ts";
-import type { ProgressPart } from "./model/records.ts";
+import type { LiveRun } from "./live/run.ts";
+import type { ProgressPart, RunProgress } from "./model/records.ts";
 import { addProgress } from "./store/progress.ts";
 
 /** So that something is stored within twice as long. Shorter runs are never looked at. */
@@ -73,7 +73,7 @@ function takeBatch(runs: LiveRun[]): Due[] {
 }
 
 function findNew(live: LiveRun): Due | null {
-  const { id, claim, progress, results, packages } = live;
+  const { id, claim, progress, results } = live;
   const before = progress ?? NOTHING;
   const { stdout, stderr, levels, truncated, outputs } = results.read();
   const { all, ended } = live.calls;
@@ -101,7 +101,7 @@ function findNew(live: LiveRun): Due | null {
     outputs,
     calls: [...new Set([...all.slice(before.calls), ...ended.slice(before.ended)])],
     usage: live.usage,
-    packages,
+    packages: results.packages,
     warnings: live.warnings,
   };
   const bytes =

@@ -102,10 +102,10 @@ export class Runs {
     }
     earlier.opened.dispose();
     // The claim was given anew: what still runs here is this server's no more. The database refuses an ending that comes now.
-    if (!earlier.isOver) earlier.leave();
-    if (!earlier.isLeft) registry.remove(earlier);
+    if (!earlier.isOver) earlier.detach();
+    if (earlier.phase !== "detached") registry.remove(earlier);
     this.#waiting.set(id, claim as string);
-    void Promise.resolve(earlier.isLeft ? this.#gone.get(earlier) : null).then(() => {
+    void Promise.resolve(earlier.phase === "detached" ? this.#gone.get(earlier) : null).then(() => {
       this.#waiting.delete(id);
       this.#begin(slot, stored);
     });
@@ -155,20 +155,20 @@ export class Runs {
   async #carry(live: LiveRun, execution: RunExecution, slot: Slot): Promise<void> {
     const { registry, writer, pausing, limits, observers } = this.#options;
     const raw = await registry.executing.run({ id: live.id, rights: live.rights }, () =>
-      live.isRepeated ? this.#repeat(live, execution) : execution.carryOut(describeExecution(live, limits)),
+      live.isReplay ? this.#replay(live, execution) : execution.run(describeExecution(live, limits)),
     );
     const answer = raw === "unread" ? raw : takeOutcome(live, raw);
-    if (answer === "unread") live.leave();
-    else if (live.isLeft) await bounded(execution.confirmed);
-    if (live.isLeft || answer === "unread") return this.#leave(live, slot);
+    if (answer === "unread") live.detach();
+    else if (live.phase === "detached") await bounded(execution.confirmed);
+    if (live.phase === "detached" || answer === "unread") return this.#leave(live, slot);
     if (answer.kind === "threw" && answer.isNotStarted) {
       if (this.#mayStartLater(live)) return this.#startLater(live, slot);
       live.decide(NOT_STARTED);
     }
     if (this.#failedStarts.size > 0) this.#failedStarts.delete(live.id);
     if (answer.kind === "unconfirmed") registry.holdUntil(live.id, execution.confirmed);
-    if (live.isRepeated && answer.kind === "returned" && answer.value === "success") {
-      pausing?.checkAllRepeated(live);
+    if (live.isReplay && answer.kind === "returned" && answer.value === "success") {
+      pausing?.checkAllReplayed(live);
     }
     await this.#keepFiles(live, slot);
     const ending = live.conclude(answer);
@@ -178,9 +178,9 @@ export class Runs {
     if (live.progress !== null) await live.progress.writing;
     const row = await writer.store(ending);
     // Of an ending whose values the database refused, nothing was left.
-    if (row?.reason === ending.reason) this.#tellFiles(live, row);
+    if (row?.reason === ending.reason) this.#reportFiles(live, row);
     registry.remove(live);
-    live.markStored(row);
+    live.recordStored(row);
   }
 
   /**
@@ -188,12 +188,13 @@ export class Runs {
    * record names no file that is not there.
    */
   async #keepFiles(live: LiveRun, slot: Slot): Promise<void> {
-    const written = live.takeWritten();
+    const { written } = live.files;
     if (written.length === 0) return;
+    live.stopClock();
     const { files, log } = this.#options;
     if (this.#storingRuns < MAX_STORING_RUNS) slot.release();
     this.#storingRuns += 1;
-    const inTime = AbortSignal.any([AbortSignal.timeout(MAX_STORING_MS), live.cut]);
+    const inTime = AbortSignal.any([AbortSignal.timeout(MAX_STORING_MS), live.files.cut]);
     const stored = await retryUntil(
       () => orAborted(files.storeArtifacts(written, live.id), inTime),
       inTime,
@@ -205,12 +206,14 @@ export class Runs {
     );
     this.#storingRuns -= 1;
     if (stored !== null && "refused" in stored) {
-      live.refuseWritten(stored.refused);
-    } else if (stored !== null) live.artifacts = stored;
+      live.files.isOverQuota = true;
+      live.decide(failedWith("output_limit", "StorageLimitError", stored.refused));
+    } else if (stored !== null) live.files.artifacts = stored;
     else live.decide(live.state === "terminating" ? KILLED : NOT_STORED);
   }
 
-  #tellFiles({ id, artifacts, filesRefused }: LiveRun, row: ProcessRow): void {
+  #reportFiles({ id, files }: LiveRun, row: ProcessRow): void {
+    const { artifacts, refused: filesRefused } = files;
     if (artifacts.length === 0 && filesRefused === null) return;
     for (const observer of this.#options.observers) {
       observer.filesLeft?.({ id, artifacts, filesRefused }, row);
@@ -218,20 +221,20 @@ export class Runs {
   }
 
   /** A later child of a run that an earlier one left. `unread`: the database did not say what to repeat. */
-  async #repeat(live: LiveRun, execution: RunExecution): Promise<EnvironmentAnswer | "unread"> {
+  async #replay(live: LiveRun, execution: RunExecution): Promise<EnvironmentAnswer | "unread"> {
     const { pausing } = this.#options;
-    const carried = pausing === null ? NO_APPROVALS : await pausing.carry(live);
-    if (carried === "unread") {
-      const wasEnded = live.signal.aborted && !live.isLeft;
+    const restored = pausing === null ? NO_APPROVALS : await pausing.restore(live);
+    if (restored === "unread") {
+      const wasEnded = live.signal.aborted && live.phase !== "detached";
       return wasEnded ? { kind: "returned", value: "failed" } : "unread";
     }
-    if ("reason" in carried) {
-      live.setError(carried);
+    if ("reason" in restored) {
+      live.setError(restored);
       return { kind: "returned", value: "failed" };
     }
-    return execution.carryOut({
+    return execution.run({
       ...describeExecution(live, this.#options.limits),
-      checkpoint: carried.checkpoint,
+      checkpoint: restored.checkpoint,
     });
   }
 
@@ -251,7 +254,7 @@ export class Runs {
       "a run could not be started; it is queued again",
     );
     this.#options.rest(START_PAUSES_MS[failed] as number);
-    live.leave();
+    live.detach();
     this.#leave(live, slot);
     await this.#options.requeue({ id, claim });
   }
@@ -268,10 +271,10 @@ export class Runs {
 
   #interrupt(live: LiveRun): void {
     const { pausing } = this.#options;
-    if (live.state !== "terminating" && pausing?.abandon(live)) live.leave();
+    if (live.state !== "terminating" && pausing?.abandon(live)) live.detach();
     else if (live.state !== "terminating") live.decide(INTERRUPTED);
     live.execution.requestEnd(SHUTDOWN_KILL_GRACE_MS);
-    live.cutShort(SHUTDOWN_KILL_GRACE_MS);
+    live.files.cutShort(SHUTDOWN_KILL_GRACE_MS);
   }
 }
 
@@ -281,7 +284,7 @@ function takeOutcome(live: LiveRun, answer: EnvironmentAnswer): EnvironmentAnswe
   const { exitState, error, result, usage, warnings, droppedWarnings } = answer.value;
   try {
     if (usage !== undefined) live.setUsage(usage);
-    if (warnings !== undefined) live.setWarnings(warnings, droppedWarnings ?? 0);
+    if (warnings !== undefined) live.results.setWarnings(warnings, droppedWarnings ?? 0);
     if (error !== undefined) live.setError(error);
     if (result !== undefined) live.setResult(result);
     return { kind: "returned", value: exitState };
@@ -311,7 +314,9 @@ function describeExecution(live: LiveRun, limits: RunLimits): ExecutionInput {
       ...(cpuMs !== null && { cpuMs }),
     },
     ...(ref !== null && { ref }),
-    ...(input !== null && { input: readInput(input, inputSchema, (warning) => live.warnOfInput(warning)) }),
+    ...(input !== null && {
+      input: readInput(input, inputSchema, (warning) => live.results.warnOfInput(warning)),
+    }),
     ...(name !== null && { name }),
     ...(submitted.files !== null && {
       files: readGiven(submitted).map(({ name, size, contentType }) => ({ name, size, contentType })),

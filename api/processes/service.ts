@@ -251,7 +251,7 @@ export function createProcessService(deps: ProcessesDeps) {
      */
     async drain(timeoutMs: number): Promise<void> {
       admission.stop();
-      pausing?.startLeaving();
+      pausing?.drain();
       await waitUntilEmpty(timeoutMs, true);
       ownership[Symbol.dispose]();
       await storeProgress(db, registry, log, 0);
@@ -271,7 +271,8 @@ export function createProcessService(deps: ProcessesDeps) {
     noteRequeued: (id: number) => admission.noteRequeued(id),
     /** An approval of a process was asked for or decided, here or elsewhere. Any number of times. */
     noteApproval(id: number, approval: { id: string; state: ApprovalState; reason: string | null }): void {
-      findPauses(id)?.decided(approval.id, approval.state, approval.reason);
+      const live = registry.get(id);
+      if (live?.hasApprovals) live.approvals.decide(approval.id, approval.state, approval.reason);
       feed.notify(id, "data");
     },
     /** Resolves when a run that is asked about no more has gone on; soon in any case. */

@@ -181,7 +181,7 @@ describe("answers that are saved as files", () => {
     const refused = await on.read(await pausing("b"), "?wait=30000");
     expect(refused).toMatchObject({ exitState: "success", approvals: [] });
     expect(refused.result).toMatch(
-      /No person can be asked: This key keeps 60000 bytes.*CYRNEL_MAX_STORED_BYTES/,
+      /No approver can be asked: This key keeps 60000 bytes.*CYRNEL_MAX_STORED_BYTES/,
     );
     expect(await storedBytes()).toBe(60_000);
     const [contents] = await on.server.pool<{ count: number }[]>`select count(*) from contents`;

@@ -33,7 +33,8 @@ describe("a run that its environment does not end", () => {
       execution: {
         requestEnd: vi.fn(),
         confirmed: Promise.resolve(),
-        pause: null,
+        canPause: false,
+        pause: async () => null,
         resume() {},
       },
       slot: { giveUp() {}, takeBack() {} },
@@ -67,9 +68,9 @@ describe("a run that its environment does not end", () => {
     vi.advanceTimersByTime(AFTER_ALL_MS * 2);
     live.setState("running");
     vi.advanceTimersByTime(AFTER_ALL_MS - 1);
-    live.markParked();
+    live.pause();
     vi.advanceTimersByTime(AFTER_ALL_MS * 2);
-    live.markGoesOn();
+    live.resume();
     expect(onOverdue).not.toHaveBeenCalled();
     vi.advanceTimersByTime(1);
     expect(onOverdue).toHaveBeenCalledOnce();
@@ -77,7 +78,13 @@ describe("a run that its environment does not end", () => {
 
   test("has the time that doing again what was done before may take", () => {
     const { live, onOverdue } = begin();
-    live.carry({ trail: [], usage: { ...live.usage, wallMs: 1_000 }, events: [], packages: [] });
+    live.restore({
+      trail: [],
+      usage: { ...live.usage, wallMs: 1_000 },
+      approvals: [],
+      events: [],
+      packages: [],
+    });
     vi.advanceTimersByTime(AFTER_ALL_MS + 1_999);
     expect(onOverdue).not.toHaveBeenCalled();
     vi.advanceTimersByTime(1);
@@ -86,7 +93,7 @@ describe("a run that its environment does not end", () => {
 
   test.each([
     ["has ended", (live: LiveRun) => void live.conclude({ kind: "returned", value: "success" })],
-    ["was left by its child", (live: LiveRun) => live.leave()],
+    ["was left by its child", (live: LiveRun) => live.detach()],
     ["is being killed", (live: LiveRun) => live.kill()],
   ])("is not ended by the clock once it %s", (_, end) => {
     const { live, onOverdue } = begin();

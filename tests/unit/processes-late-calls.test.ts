@@ -31,7 +31,13 @@ function beginRun(): LiveRun {
     openWorkspace: () => createWorkspace({ files: [], maxBytes: 10, maxFiles: 10 }),
     redactor: createRedactor(),
     onChange() {},
-    execution: { requestEnd() {}, confirmed: Promise.resolve(), pause: async () => null, resume() {} },
+    execution: {
+      requestEnd() {},
+      confirmed: Promise.resolve(),
+      canPause: true,
+      pause: async () => null,
+      resume() {},
+    },
     slot: { giveUp() {}, takeBack() {} },
     onOverdue() {},
   });

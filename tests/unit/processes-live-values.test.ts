@@ -1,9 +1,10 @@
 import { runInThisContext } from "node:vm";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { CallLog, MAX_PREVIEW_BYTES, MAX_TRAIL_PREVIEW_BYTES } from "#api/processes/live/calls.ts";
-import { OutputMerge, toJsonText } from "#api/processes/live/output.ts";
-import { StreamCapture, sliceLevel, sliceUtf8 } from "#api/processes/live/results.ts";
+import { CallLog } from "#api/processes/live/calls.ts";
+import { OutputMerge, toJsonText } from "#api/processes/live/results.ts";
+import { StreamCapture, sliceLevel, sliceUtf8 } from "#api/processes/live/streams.ts";
+import { MAX_PREVIEW_BYTES, MAX_TRAIL_PREVIEW_BYTES } from "#api/processes/live/trail.ts";
 import { createRedactor } from "#api/secrets/redactor.ts";
 
 const NO_SECRETS = createRedactor();

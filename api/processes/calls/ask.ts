@@ -1,10 +1,10 @@
 /** `cyrnel.ask`: a question of a script to an approver. */
 import { settleIntegers } from "#kernel/tool-docs/large-integers.ts";
 import type { JSONSchema } from "#sdk";
+import { refuseUnlessApproved } from "../live/approvals.ts";
 import { digestQuestion } from "../model/digest.ts";
 import type { RunApproval } from "../model/records.ts";
-import { refuseUnlessApproved } from "../pausing/asking.ts";
-import type { RunPauses } from "../pausing/run-pauses.ts";
+import type { PauseController } from "../pausing/controller.ts";
 import { type ApprovalParts, type RequestingRun, whileOpen } from "./call.ts";
 import { runEnded, ToolError } from "./errors.ts";
 
@@ -44,7 +44,7 @@ export function askApprover(
       // The approver was warned of inexact numbers.
       return settleIntegers(answer, question.schema ?? null, "answer", () => {});
     } finally {
-      pauses.noteReply();
+      pauses.recordReply();
     }
   });
 }
@@ -71,7 +71,7 @@ async function findProblem(schema: JSONSchema, check: QuestionParts["checkSchema
 
 function prepareApproval(
   { approvalStore, redactor }: QuestionParts,
-  { name }: RunPauses,
+  { name }: PauseController,
   { message, schema }: Question,
   seq: number,
   digest: Buffer,
@@ -94,12 +94,12 @@ function prepareApproval(
 }
 
 async function readAnswer(
-  { records }: RunPauses,
+  { store }: PauseController,
   { id }: RunApproval,
   signal: AbortSignal,
 ): Promise<unknown> {
   try {
-    return await records.useAnswer(id, signal);
+    return await store.useAnswer(id, signal);
   } catch {
     throw new ToolError("call_unavailable", "The answer could not be read at the moment. Ask again.");
   }

@@ -17,9 +17,10 @@ import type {
   SaveTurn,
   ToolRequest,
 } from "#sdk";
-import { type LoggedCall, MAX_TRAIL_CALLS } from "../live/calls.ts";
+import type { LoggedCall } from "../live/calls.ts";
 import type { RunRegistry } from "../live/registry.ts";
 import type { LiveRun } from "../live/run.ts";
+import { MAX_TRAIL_CALLS } from "../live/trail.ts";
 import type { PackageHost } from "../model/packages.ts";
 import type { Pausing } from "../pausing/pausing.ts";
 import { askApprover } from "./ask.ts";
@@ -75,7 +76,7 @@ export function createBindings(options: BindingsOptions): EnvironmentBindings {
 function workspaceOf(registry: RunRegistry, eid: number): Workspace {
   const run = registry.get(eid);
   if (!run || run.isOver || run.opened.disposed) throw runEnded();
-  return run.workspace;
+  return run.files.workspace;
 }
 
 function createRestore(registry: RunRegistry, pausing: Pausing) {
@@ -101,7 +102,7 @@ async function findPackage(
   const run = registry.get(eid);
   if (!run || run.isOver) throw runEnded();
   const found = await retryWhileAway(() => packages.find(callerOf(run), request), run.signal);
-  if (!("message" in found)) run.notePackage(found);
+  if (!("message" in found) && !run.isOver) run.results.recordPackage(found);
   return found;
 }
 
@@ -116,7 +117,7 @@ async function readPackage(
   if (trial !== null && trial.digest === digest) return { code: trial.code, mappings: trial.mappings };
   const run = registry.get(eid);
   if (!run || run.isOver) throw runEnded();
-  if (!run.packages.some((one) => one.digest === digest)) {
+  if (!run.results.packages.some((one) => one.digest === digest)) {
     throw new Error("The run has imported no package of this digest.");
   }
   return retryWhileAway(() => packages.read(digest), run.signal);
@@ -187,7 +188,7 @@ async function invokeTool(
     throw new ToolError("too_many_calls", `A run may make at most ${MAX_TRAIL_CALLS} tool calls.`, 429);
   }
   const { serviceId, toolId, parameters, saveAs, saveTurn, throwOnError, openStream } = input;
-  if (saveAs !== undefined) run.workspace.checkName(saveAs);
+  if (saveAs !== undefined) run.files.workspace.checkName(saveAs);
   const seq = input.seq ?? run.calls.nextSeq();
   const logged = run.calls.begin({ seq, serviceId, toolId, parameters, saveAs });
   const workspace = openForCall(run, saveAs, logged, saveTurn);
@@ -208,7 +209,7 @@ async function invokeTool(
     logged.end(endingOf(error));
     throw workspace.exceeded ?? error;
   } finally {
-    run.noteCall();
+    run.recordCall();
   }
 }
 
@@ -224,15 +225,15 @@ function openForCall(
   call: LoggedCall,
   turn: SaveTurn | undefined,
 ): OpenedForCall {
-  const opened: OpenedForCall = { files: run.snapshotFiles() };
+  const opened: OpenedForCall = { files: run.files.snapshot() };
   if (name === undefined) return opened;
-  const { workspace } = run;
+  const { workspace } = run.files;
   opened.saveAs = {
     name,
     async save(bytes) {
       try {
         const saved = await workspace.save(name, bytes, turn);
-        call.noteSaved(saved);
+        call.recordSaved(saved);
         return saved;
       } catch (error) {
         if (error instanceof Error && error.name === WORKSPACE_LIMIT_ERROR) opened.exceeded = error;
@@ -251,7 +252,7 @@ function describeRun(pausing: Pausing | undefined, run: LiveRun, turn?: SaveTurn
       if (pausing === undefined) throw new Error("this server replays no runs");
       return pausing.restoreAnswer(run, seq, turn);
     },
-    findPauses: () => pausing?.find(run) ?? null,
+    findPauses: () => (run.hasApprovals || run.isReplay ? (pausing?.find(run) ?? null) : null),
     openPauses: () => (pausing === undefined || run.opened.disposed ? null : pausing.of(run)),
   };
 }

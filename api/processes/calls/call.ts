@@ -2,13 +2,13 @@
 import type { Redactor } from "#api/secrets/redactor.ts";
 import type { AskedCall, CallPlan, CallRefusal, OpenCall, ToolCall, ToolCalls } from "#api/tools/contract.ts";
 import type { OpenStream, SavedAnswer } from "#sdk";
+import { NO_APPROVALS, RUN_HAS_ENDED, refuseUnlessApproved } from "../live/approvals.ts";
 import type { CallLog, LoggedCall } from "../live/calls.ts";
 import { digestCall } from "../model/digest.ts";
 import type { ArtifactSource } from "../model/files.ts";
 import type { CallReply, RunApproval } from "../model/records.ts";
 import type { ApprovalStore } from "../pausing/approvals.ts";
-import { NO_APPROVALS, RUN_HAS_ENDED, refuseUnlessApproved } from "../pausing/asking.ts";
-import type { RunPauses } from "../pausing/run-pauses.ts";
+import type { PauseController } from "../pausing/controller.ts";
 import { readReply, runEnded, toReply } from "./errors.ts";
 
 const MAX_MESSAGE_CHARACTERS = 4000;
@@ -26,9 +26,9 @@ export interface RequestingRun {
   /** Puts the file that an answer became before the run was replayed into the workspace. Rejects if it is gone. */
   restoreAnswer(seq: number): Promise<ArtifactSource>;
   /** Returns null if the run has asked no approver and is not a replay. */
-  findPauses(): RunPauses | null;
+  findPauses(): PauseController | null;
   /** Returns null if the run is over, or no approver can be asked here. */
-  openPauses(): RunPauses | null;
+  openPauses(): PauseController | null;
 }
 
 export class RunCall {
@@ -66,7 +66,7 @@ export class RunCall {
 
   async #callTool(given: ToolCall): Promise<unknown> {
     const tools = this.#tools;
-    const wasAsked = this.#run.findPauses()?.find(this.#logged.seq) !== undefined;
+    const wasAsked = this.#run.findPauses()?.wasAsked(this.#logged.seq);
     const { openStream } = given;
     const call = tools.open({
       ...given,
@@ -140,7 +140,7 @@ export class RunCall {
     const pauses = this.#run.findPauses();
     if (pauses === null) this.#logged.replied(reply);
     else await pauses.journal.end(this.#logged, reply);
-    if (this.#approval !== null) pauses?.noteReply();
+    if (this.#approval !== null) pauses?.recordReply();
   }
 
   /** A streamed answer is the reply, which the script gets before the body. */
@@ -172,9 +172,11 @@ export class RunCall {
 
 /** While a request is open its run cannot be left to a later child. */
 export async function whileOpen<T>(run: RequestingRun, work: () => Promise<T>): Promise<T> {
+  run.calls.open += 1;
   try {
-    return await run.calls.during(work);
+    return await work();
   } finally {
+    run.calls.open -= 1;
     run.findPauses()?.requestEnded();
   }
 }

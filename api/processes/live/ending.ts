@@ -1,6 +1,6 @@
 /**
- * How a run ended, decided from everything that had a say. The first reason wins: what the host decided before the
- * environment answered, then a kill, then the environment's own word.
+ * Decides how a run ended. The first reason wins: the host's decision before the environment answered, then a kill, then what
+ * the environment says.
  */
 
 import type { Redactor } from "#api/secrets/redactor.ts";
@@ -15,22 +15,35 @@ import {
   runWarningSchema,
 } from "#sdk";
 import type { Ending } from "../model/records.ts";
-import { type ApprovalEvent, errorDetail, failedWith } from "../model/records.ts";
+import { errorDetail, failedWith } from "../model/records.ts";
 import type { ProcessErrorDetail } from "../model/schemas.ts";
-import type { ApprovalState } from "../model/states.ts";
-import { withoutNul } from "./output.ts";
+import type { ProcessState } from "../model/states.ts";
 
 const MAX_NAME_CHARACTERS = 1000;
 const MAX_TEXT_CHARACTERS = 100_000;
 const MAX_WARNING_CHARACTERS = 2000;
 
-/** What came back from the environment. */
 export type EnvironmentAnswer =
   | { kind: "returned"; value: unknown }
-  /** `isNotStarted`: the host is at fault, and nothing of the script has run. */
+  /** `isNotStarted`: nothing of the script has run, and the host is at fault. */
   | { kind: "threw"; isNotStarted?: boolean }
-  /** It was asked to end the run and did not, in the time it had. */
+  /** The environment did not end the run in the time it had. */
   | { kind: "unconfirmed" };
+
+/**
+ *   running ◄──► paused ──► stopping      killed, or ended by the host's decision
+ *      │           │           │
+ *      │           └─────────► │ ────────► detached     the database shows the run; a later child may replay it
+ *      └─────────────────────► └─► ended ─► stored      the environment has answered; the ending is in the database
+ */
+export type RunPhase =
+  | { is: "running"; isQueued: boolean }
+  | { is: "paused" }
+  /** `shown`: the state that readers see until the ending is stored. */
+  | { is: "stopping"; shown: ProcessState; isKilled: boolean; decided: Ending | null }
+  | { is: "ended"; shown: ProcessState; ending: Ending }
+  | { is: "detached"; shown: ProcessState }
+  | { is: "stored"; shown: "idle"; ending: Ending };
 
 export interface ReportedError extends ProcessErrorDetail {
   reason: ExecutionReason | null;
@@ -38,9 +51,9 @@ export interface ReportedError extends ProcessErrorDetail {
 
 export interface EndingInputs {
   answer: EnvironmentAnswer;
-  /** What the host decided while the run was going on. */
+  /** The host's decision while the run was in progress. */
   decided: Ending | null;
-  /** A kill was asked before the environment had reported an error. */
+  /** The run was killed before the environment had reported an error. */
   killed: boolean;
   reported: ReportedError | null;
   timeoutMs: number | null;
@@ -59,11 +72,11 @@ export function concludeRun(inputs: EndingInputs): Ending {
         return killed ? KILLED : crashed("The environment ended the run without saying how.");
       }
       if (killed && answer.value === "failed") return KILLED;
-      return takeWord(answer.value, reported, inputs.timeoutMs);
+      return concludeAnswered(answer.value, reported, inputs.timeoutMs);
   }
 }
 
-function takeWord(
+function concludeAnswered(
   exitState: ExecutionExitState,
   reported: ReportedError | null,
   timeoutMs: number | null,
@@ -80,7 +93,7 @@ function takeWord(
         error: error ?? errorDetail("Error", "The script failed; the environment did not say why."),
       };
     case "timeout":
-      return { exitState, reason, error: error ?? errorDetail("TimeoutError", timeoutSentence(timeoutMs)) };
+      return { exitState, reason, error: error ?? errorDetail("TimeoutError", timeoutMessage(timeoutMs)) };
     case "canceled":
       return { exitState, reason, error: reason === "killed" ? null : error };
   }
@@ -88,9 +101,9 @@ function takeWord(
 
 export const KILLED: Ending = { exitState: "canceled", reason: "killed", error: null };
 
-/** Of a run whose environment did not keep its time limit. */
+/** Ending of a run whose environment did not enforce the time limit. */
 export function overdue(timeoutMs: number | null): Ending {
-  const message = `${timeoutSentence(timeoutMs)} The environment did not end it, so the server did.`;
+  const message = `${timeoutMessage(timeoutMs)} The environment did not end it, so the server did.`;
   return { exitState: "timeout", reason: "timeout", error: errorDetail("TimeoutError", message) };
 }
 
@@ -98,13 +111,12 @@ function crashed(message: string): Ending {
   return failedWith("crashed", "EnvironmentError", message);
 }
 
-function timeoutSentence(timeoutMs: number | null): string {
+function timeoutMessage(timeoutMs: number | null): string {
   return timeoutMs === null
     ? "The environment ended the run for taking too long."
     : `The run took longer than its timeout of ${timeoutMs} ms.`;
 }
 
-/** Whether an environment answered with a whole outcome, of which nothing else is known yet. */
 export function isOutcome(value: unknown): value is ExecutionOutcome {
   return typeof value === "object" && value !== null && "exitState" in value;
 }
@@ -123,7 +135,7 @@ function withoutReason({ reason: _, ...detail }: ReportedError): ProcessErrorDet
   return detail;
 }
 
-/** What an environment reported, without secrets and cut to what is stored. Throws TypeError for what is neither text nor a detail. */
+/** Returns a reported error without secrets, cut to what is stored. Throws TypeError for anything but a text or a detail. */
 export function parseReportedError(
   error: string | ErrorDetail,
   redactor: Pick<Redactor, "text">,
@@ -134,7 +146,7 @@ export function parseReportedError(
       "setError takes a message or { name, message, stack?, line?, column?, file?, reason? }.",
     );
   }
-  // Before it is cut: half a secret would not be recognised.
+  // Secrets go first: half of one would not be recognised.
   const clean = (text: string, maxCharacters: number) => cut(redactor.text(text), maxCharacters);
   return {
     name: clean(typeof detail.name === "string" ? detail.name : "Error", MAX_NAME_CHARACTERS),
@@ -147,7 +159,7 @@ export function parseReportedError(
   };
 }
 
-/** @throws ZodError for what is no warning. Secrets go before the cut: half of one would not be recognised. */
+/** @throws ZodError for anything but a warning. Secrets go before the cut: half of one would not be recognised. */
 export function parseWarning(warning: RunWarning, redactor: Pick<Redactor, "text">): RunWarning {
   const { message, path } = warning;
   return runWarningSchema.parse({
@@ -165,41 +177,7 @@ function positiveOrNull(value: unknown): number | null {
   return typeof value === "number" && Number.isSafeInteger(value) && value > 0 ? value : null;
 }
 
-export class RunApprovals {
-  readonly #events: ApprovalEvent[] = [];
-  readonly #states = new Map<string, ApprovalState>();
-
-  get events(): readonly ApprovalEvent[] {
-    return this.#events;
-  }
-
-  /** Ids of those that wait for a person. */
-  get pending(): string[] {
-    return [...this.#states].filter(([, state]) => state === "pending").map(([id]) => id);
-  }
-
-  note(id: string, state: ApprovalState): void {
-    if (this.#states.get(id) === state) return;
-    this.#states.set(id, state);
-    this.#events.push({ id, state });
-  }
-
-  /** The run is over: what it asked is not needed any more. */
-  close(): void {
-    for (const id of this.pending) this.note(id, "expired");
-  }
-
-  /**
-   * A script that does not catch a denial ends by it. The sentence that the script got names the approval by an id that
-   * cannot be guessed, so it is told from any other error.
-   */
-  explain(ending: Ending): Ending {
-    const isOfScript = ending.reason === "script_error" || ending.reason === "unhandled_rejection";
-    if (!isOfScript || ending.error === null) return ending;
-    for (const [id, state] of this.#states) {
-      if ((state !== "denied" && state !== "expired") || !ending.error.message.includes(id)) continue;
-      return { ...ending, reason: state === "denied" ? "approval_denied" : "approval_expired" };
-    }
-    return ending;
-  }
+/** Postgres text cannot hold a NUL. */
+export function withoutNul(text: string): string {
+  return text.replaceAll("\0", "\ufffd");
 }

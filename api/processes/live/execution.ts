@@ -1,10 +1,16 @@
-/**
- * The environment's part of one run: `execute` from call to answer, the bounded wait for an environment that was asked to
- * end a run and does not, and what the run uses.
- */
+/** What a run has of its environment and server: its execution, its usage, its files. */
 import { performance } from "node:perf_hooks";
 import { type Deadline, startDeadline } from "#runner/host/deadline.ts";
-import type { EnvironmentModule, EnvironmentStatus, ExecutionInput, ModuleLogger, Usage } from "#sdk";
+import { createWorkspace, type StoredFile, type Workspace } from "#runner/workspace/workspace.ts";
+import type {
+  CallFiles,
+  EnvironmentModule,
+  EnvironmentStatus,
+  ExecutionInput,
+  ModuleLogger,
+  Usage,
+} from "#sdk";
+import type { FileRefusal, ProcessArtifact } from "../model/files.ts";
 import type { ProcessRow } from "../model/records.ts";
 import type { EnvironmentAnswer } from "./ending.ts";
 
@@ -21,7 +27,7 @@ export function memoryInForce(askedMb: number | null, status: EnvironmentStatus 
 }
 
 export class RunExecution {
-  /** Resolves when the environment has answered, however late; never for one that does not. */
+  /** Resolves when the environment has answered, however late. */
   readonly confirmed: Promise<void>;
   readonly #eid: number;
   readonly #module: EnvironmentModule;
@@ -42,8 +48,8 @@ export class RunExecution {
     this.#resolveConfirmed = resolve;
   }
 
-  /** Never rejects. Resolves with `unconfirmed` when `requestEnd` was called and its time has passed. */
-  async carryOut(input: ExecutionInput): Promise<EnvironmentAnswer> {
+  /** Never rejects. Resolves with `unconfirmed` if the environment does not end the run in the time `requestEnd` gave it. */
+  async run(input: ExecutionInput): Promise<EnvironmentAnswer> {
     if (this.#isEndAsked) {
       this.#resolveConfirmed();
       return { kind: "unconfirmed" };
@@ -60,7 +66,7 @@ export class RunExecution {
   requestEnd(graceMs: number): void {
     const isAskedAgain = this.#isEndAsked;
     this.#isEndAsked = true;
-    // What has not begun never does.
+    // Before `run`: it returns at once.
     if (!this.#isBegun || this.#isAnswered) return;
     const atMs = performance.now() + graceMs;
     if (this.#deadline === null || atMs < this.#deadline.atMs) {
@@ -70,10 +76,13 @@ export class RunExecution {
     if (!isAskedAgain) void this.#kill();
   }
 
-  /** Null: the environment cannot pause. */
-  get pause(): (() => Promise<unknown>) | null {
-    const { pause, resume } = this.#module;
-    return pause && resume ? () => pause.call(this.#module, this.#eid) : null;
+  get canPause(): boolean {
+    return this.#module.pause !== undefined && this.#module.resume !== undefined;
+  }
+
+  /** Resolves with the checkpoint of the halted run. Rejects if the run has ended. */
+  async pause(): Promise<unknown> {
+    return this.#module.pause?.(this.#eid);
   }
 
   resume(): void {
@@ -115,24 +124,24 @@ export class RunExecution {
 
 const MEASURED = ["startMs", "cpuMs", "peakMemoryBytes"] as const;
 
-/** For what an environment does before the time of a run begins: it may wait for a process of its own more than once. */
+/** Added to the time limit: an environment may wait for a process more than once before the time of a run begins. */
 export const BACKSTOP_MS = 60_000;
 
 /**
- * What a run uses: the environment's measurements, and the host's own clock, which stands still while a person is waited
- * for. Every environment keeps the time limit itself, and closer; the backstop here ends a run that a module has lost.
+ * The environment's measurements, and the host's clock, which stops while the run waits for an approver. Every environment
+ * enforces the time limit itself, more closely; the backstop here ends a run that a module has lost.
  */
 export class RunUsage {
   readonly #timeoutMs: number | null;
   readonly #onOverdue: () => void;
   #backstop: Deadline;
   #measured: Usage;
-  /** When the run's own time began: moved on by its pauses. */
+  /** Start of the run's own time: later by its pauses. */
   #startedMs = performance.now();
-  #parkedSinceMs: number | null = null;
+  #pausedSinceMs: number | null = null;
   #wallMs: number | null = null;
 
-  /** Starts counting. `onOverdue` is called once at most, when the run takes more than its limit and `BACKSTOP_MS`. */
+  /** `onOverdue` is called at most once, if the run takes longer than its limit and `BACKSTOP_MS`. */
   constructor(
     { queuedAt, startedAt, timeoutMs }: Pick<ProcessRow, "queuedAt" | "startedAt" | "timeoutMs">,
     onOverdue: () => void,
@@ -144,22 +153,22 @@ export class RunUsage {
     this.#measured = { queuedMs, startMs: 0, wallMs: 0, cpuMs: 0, peakMemoryBytes: 0, toolCalls: 0 };
   }
 
-  /** Goes on from what was used before the run was repeated. */
-  carry(usage: Usage): void {
+  /** Continues from what was used before the run was replayed. */
+  restore(usage: Usage): void {
     this.#measured = { ...usage };
     this.#startedMs -= usage.wallMs;
     this.#backstop[Symbol.dispose]();
-    // Doing again what was done before may take as long, and longer.
+    // The replay may take as long as the run did before, and longer.
     this.#backstop = this.#startBackstop(2 * usage.wallMs);
   }
 
-  /** While it waits for its turn in the environment, only the backstop stands still. */
+  /** While the run waits for its turn in the environment, only the backstop stops. */
   setQueued(isQueued: boolean): void {
     if (isQueued) this.#backstop.pause();
     else this.#backstop.resume();
   }
 
-  /** Takes what an environment measures; queueing, wall time and calls are counted here. */
+  /** Keeps what an environment measures; queueing, wall time and calls are counted here. */
   report(usage: Partial<Usage>): void {
     for (const name of MEASURED) {
       const value = usage[name];
@@ -168,14 +177,14 @@ export class RunUsage {
     }
   }
 
-  park(): void {
-    this.#parkedSinceMs = performance.now();
+  pause(): void {
+    this.#pausedSinceMs = performance.now();
     this.#backstop.pause();
   }
 
-  goOn(): void {
-    this.#startedMs += performance.now() - (this.#parkedSinceMs ?? 0);
-    this.#parkedSinceMs = null;
+  resume(): void {
+    this.#startedMs += performance.now() - (this.#pausedSinceMs ?? 0);
+    this.#pausedSinceMs = null;
     this.#backstop.resume();
   }
 
@@ -183,7 +192,6 @@ export class RunUsage {
     this.#backstop[Symbol.dispose]();
   }
 
-  /** The script is over: its time ends here. Idempotent. */
   stop(): void {
     this.stopBackstop();
     this.#wallMs ??= this.#elapsedMs();
@@ -199,11 +207,73 @@ export class RunUsage {
   }
 
   #elapsedMs(): number {
-    return toMicroseconds((this.#parkedSinceMs ?? performance.now()) - this.#startedMs);
+    return toMicroseconds((this.#pausedSinceMs ?? performance.now()) - this.#startedMs);
   }
 }
 
 /** Milliseconds without the noise of binary fractions. */
 function toMicroseconds(ms: number): number {
   return Math.round(ms * 1000) / 1000;
+}
+
+const NO_FILES = createWorkspace({ files: [], maxBytes: 0, maxFiles: 0 }).snapshot();
+
+/** The workspace of a run, opened at its first use, and what becomes of the files that the run wrote. */
+export class RunFiles {
+  /** Written files that are stored; reported with the ending. */
+  artifacts: readonly ProcessArtifact[] = [];
+  isOverQuota = false;
+  readonly #isGiven: boolean;
+  readonly #open: () => Workspace;
+  readonly #opened: DisposableStack;
+  #workspace: Workspace | null = null;
+  #cut: AbortController | null = null;
+
+  constructor(isGiven: boolean, open: () => Workspace, opened: DisposableStack) {
+    this.#isGiven = isGiven;
+    this.#open = open;
+    this.#opened = opened;
+  }
+
+  /** @throws once the run's resources were disposed of. */
+  get workspace(): Workspace {
+    if (this.#workspace === null) {
+      const workspace = this.#open();
+      this.#opened.defer(() => void workspace[Symbol.asyncDispose]());
+      this.#workspace = workspace;
+    }
+    return this.#workspace;
+  }
+
+  /** Returns the files as they are now, without opening a workspace for a run that has no files. */
+  snapshot(): CallFiles {
+    return this.#workspace !== null || this.#isGiven ? this.workspace.snapshot() : NO_FILES;
+  }
+
+  /** Aborts some time after a kill or the server's shutdown: no wait for a store continues then. */
+  get cut(): AbortSignal {
+    this.#cut ??= new AbortController();
+    return this.#cut.signal;
+  }
+
+  cutShort(graceMs: number): void {
+    this.#cut ??= new AbortController();
+    const cut = this.#cut;
+    setTimeout(() => abortOnce(cut), graceMs).unref();
+  }
+
+  get written(): StoredFile[] {
+    return this.#workspace?.artifacts() ?? [];
+  }
+
+  /** Why files are not kept, or null if all that the run wrote are. */
+  get refused(): FileRefusal | null {
+    return this.isOverQuota ? "quota" : (this.#workspace?.exceeded ?? null);
+  }
+}
+
+/** Creating the reason costs more than the rest of an ending. */
+export function abortOnce(controller: AbortController, reason?: Error): void {
+  if (controller.signal.aborted) return;
+  controller.abort(reason ?? new DOMException("The run has ended.", "AbortError"));
 }

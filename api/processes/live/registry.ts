@@ -1,18 +1,18 @@
 /**
- * The runs in memory, by process id, and who is told when a process changes: long-polls, blocking requests and event
- * streams. What is told are ids only; a listener reads what it needs itself.
+ * The runs in memory, by process id, and the listeners to changes of a process: long-polls, blocking requests and event
+ * streams. A notification carries only the id; the listener reads what it needs.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { LiveRun } from "./run.ts";
 
 export class RunRegistry {
   readonly #runs = new Map<number, LiveRun>();
-  /** Ids whose last run ended without the environment's confirmation: it may still speak for them. */
+  /** Ids whose last run ended without the environment's confirmation: late reports may still name them. */
   readonly #unconfirmed = new Set<number>();
-  /** The run that an environment executes: set for everything that `execute` does or starts, also after its end. */
+  /** The run that an environment executes: set in everything that `execute` does or starts, even after its end. */
   readonly executing = new AsyncLocalStorage<Pick<LiveRun, "id" | "rights">>();
 
-  /** Those included that their child is about to let go of. */
+  /** Includes detached runs whose child has not exited yet. */
   get size(): number {
     return this.#runs.size;
   }
@@ -24,10 +24,10 @@ export class RunRegistry {
     return active;
   }
 
-  /** Not one that its child is about to let go of: what is shown of that is in the database. */
+  /** Excludes detached runs: the database shows them. */
   get(id: number): LiveRun | undefined {
     const live = this.#runs.get(id);
-    return live?.isLeft ? undefined : live;
+    return live?.phase === "detached" ? undefined : live;
   }
 
   hasOlderThan(ms: number): boolean {
@@ -36,13 +36,13 @@ export class RunRegistry {
     return false;
   }
 
-  /** In any case. */
+  /** Includes detached runs. */
   held(id: number): LiveRun | undefined {
     return this.#runs.get(id);
   }
 
   all(): LiveRun[] {
-    return [...this.#runs.values()].filter(({ isLeft }) => !isLeft);
+    return [...this.#runs.values()].filter(({ phase }) => phase !== "detached");
   }
 
   add(live: LiveRun): void {
@@ -53,7 +53,7 @@ export class RunRegistry {
     if (this.#runs.get(live.id) === live) this.#runs.delete(live.id);
   }
 
-  /** An environment names runs by process id only, so the id must not run again until the old run has ended there. */
+  /** Environments name runs by process id only, so the id must not run again until the old run has ended there. */
   holdUntil(id: number, confirmed: Promise<void>): void {
     this.#unconfirmed.add(id);
     void confirmed.then(() => this.#unconfirmed.delete(id));
@@ -69,7 +69,7 @@ type Listener = (change: ProcessChange) => void;
 
 export class ProcessFeed {
   readonly #listeners = new Map<number, Set<Listener>>();
-  /** Of the states of every process. */
+  /** Listeners to the states of every process. */
   readonly #listenersOfAll = new Set<Listener>();
   readonly #closed = new AbortController();
 
@@ -78,14 +78,14 @@ export class ProcessFeed {
     return this.#closed.signal;
   }
 
-  /** How many listeners there are, over all processes. */
+  /** Number of listeners, over all processes. */
   get size(): number {
     let size = this.#listenersOfAll.size;
     for (const listeners of this.#listeners.values()) size += listeners.size;
     return size;
   }
 
-  /** Null: to the states of every process, without output, which comes too often for a list. */
+  /** With id null: to the states of every process, without output, which comes too often for a list. */
   listen(id: number | null, listener: Listener): Disposable {
     if (id === null) {
       this.#listenersOfAll.add(listener);
@@ -120,13 +120,13 @@ export class ProcessFeed {
 
 export type WakeReason = "changed" | "time" | "aborted";
 
-/** One listener's waits: a change between two waits is not lost, many changes are one. */
+/** Waits for changes, one after another: a change between two waits is not lost, and many count as one. */
 export class ChangeWaiter implements Disposable {
   readonly #subscription: Disposable;
   #changed = false;
   #wake: ((reason: WakeReason) => void) | null = null;
 
-  /** `id` null: of every process. `only: 'state'` sleeps through output. */
+  /** With id null: every process. `only: "state"` ignores output. */
   constructor(feed: ProcessFeed, id: number | null, only?: "state") {
     this.#subscription = feed.listen(id, (change) => {
       if (only !== undefined && change !== only) return;

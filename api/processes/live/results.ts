@@ -1,18 +1,28 @@
-/** What a run leaves: its two streams, its merged output and its result, without secrets and within their limits. */
-
-import { StringDecoder } from "node:string_decoder";
-import type { ByteStreamRedactor, Redactor } from "#api/secrets/redactor.ts";
-import type { PrintLevel } from "#sdk";
-import type { LevelRange, RunLimits, StreamLevels } from "../model/records.ts";
-import { OutputMerge, toCleanJsonText } from "./output.ts";
+/** What the environment reports of a run, without secrets and within limits: streams, merged output, result, error, warnings. */
+import type { Redactor } from "#api/secrets/redactor.ts";
+import { measureDepth } from "#kernel/json-depth.ts";
+import { boundWarnings } from "#runner/host/outcome.ts";
+import { type ErrorDetail, MAX_WARNINGS, type PackageUse, type RunWarning } from "#sdk";
+import type { RunLimits } from "../model/records.ts";
+import { parseReportedError, parseWarning, type ReportedError } from "./ending.ts";
+import { RunStreams } from "./streams.ts";
 
 export class RunResults {
   readonly streams: RunStreams;
+  /** JSON text of what the script returned. */
+  result: string | null = null;
+  /** The first error reported. */
+  error: ReportedError | null = null;
+  /** Packages that the run imported, in order. */
+  packages: readonly PackageUse[] = [];
   readonly #limits: RunLimits;
   readonly #redactor: Redactor;
-  /** Null: nothing was emitted, as in most runs. */
+  /** Null as long as nothing was emitted, as in most runs. */
   #output: OutputMerge | null = null;
-  #result: string | null = null;
+  readonly #inputWarnings: RunWarning[] = [];
+  #scriptWarnings: readonly RunWarning[] = [];
+  #droppedWarnings = 0;
+  #droppedInputWarnings = 0;
 
   constructor(limits: RunLimits, redactor: Redactor) {
     this.#limits = limits;
@@ -20,40 +30,61 @@ export class RunResults {
     this.streams = new RunStreams({ stdout: limits.maxStdoutBytes, stderr: limits.maxStderrBytes }, redactor);
   }
 
-  /** JSON text of what the script returned. */
-  get result(): string | null {
-    return this.#result;
-  }
-
-  /** Takes what the script returned, or says what was too large or no JSON. */
+  /** Returns why the value is refused, or null. */
   setResult(value: unknown): string | null {
     const json = toCleanJsonText("The result", value, this.#limits.maxResultBytes, this.#redactor);
     if (!json.ok) return json.problem;
-    this.#result = json.text;
+    this.result = json.text;
     return null;
   }
 
-  dropResult(): void {
-    this.#result = null;
-  }
-
-  /** Merges emitted output, or changes nothing and says what was too large or no JSON. */
+  /** Merges emitted output, or changes nothing and returns why it is refused. */
   emit(data: Record<string, unknown>): string | null {
     this.#output ??= new OutputMerge(this.#limits.maxOutputBytes, this.#redactor);
     return this.#output.merge(data);
   }
 
-  /** What emissions after the given number have set, as JSON text of one object. */
+  setError(error: string | ErrorDetail): void {
+    this.error ??= parseReportedError(error, this.#redactor);
+  }
+
+  setWarnings(warnings: readonly RunWarning[], dropped: number): void {
+    this.#scriptWarnings = warnings.map((warning) => parseWarning(warning, this.#redactor));
+    this.#droppedWarnings = dropped;
+  }
+
+  warnOfInput(warning: RunWarning): void {
+    if (this.#inputWarnings.length < MAX_WARNINGS) {
+      this.#inputWarnings.push(parseWarning(warning, this.#redactor));
+    } else this.#droppedInputWarnings += 1;
+  }
+
+  recordPackage({ name, version, digest }: PackageUse): void {
+    if (this.packages.some((one) => one.digest === digest && one.name === name)) return;
+    this.packages = [...this.packages, { name, version, digest }];
+  }
+
+  /** Lists warnings about the input, then about the calls, then about the script. */
+  listWarnings(
+    calls: { warnings: readonly RunWarning[]; droppedWarnings: number } | null,
+  ): readonly RunWarning[] {
+    const { warnings = [], droppedWarnings = 0 } = calls ?? {};
+    return boundWarnings(
+      [...this.#inputWarnings, ...warnings, ...this.#scriptWarnings],
+      this.#droppedInputWarnings + droppedWarnings + this.#droppedWarnings,
+    );
+  }
+
+  /** Returns what emissions after the given number have set, as JSON text of one object. */
   outputSince(outputs: number): string {
     return this.#output?.textSince(outputs) ?? "{}";
   }
 
-  /** Likewise, one by one. */
   membersSince(outputs: number): { name: string; member: string }[] {
     return this.#output?.membersSince(outputs) ?? [];
   }
 
-  /** All but the result. The streams are views: valid until the next write. */
+  /** The streams are views, valid until the next write. */
   read() {
     return {
       ...this.streams.read(),
@@ -63,197 +94,121 @@ export class RunResults {
   }
 }
 
-export type StreamName = "stdout" | "stderr";
-
-/** What a script writes to its two streams, without secrets: kept up to a limit, and counted as it came. */
-export class RunStreams {
-  readonly stdout: StreamCapture;
-  readonly stderr: StreamCapture;
-  readonly #maxBytes: Record<StreamName, number>;
-  readonly #redactors: Record<StreamName, ByteStreamRedactor>;
-  readonly #received = { stdout: 0, stderr: 0 };
-
-  constructor(maxBytes: Record<StreamName, number>, redactor: Redactor) {
-    this.#maxBytes = maxBytes;
-    this.stdout = new StreamCapture("stdout", maxBytes.stdout);
-    this.stderr = new StreamCapture("stderr", maxBytes.stderr);
-    this.#redactors = { stdout: redactor.createByteStream(), stderr: redactor.createByteStream() };
-  }
-
-  /** Whether any of it was taken. */
-  write(stream: StreamName, data: Buffer, level?: PrintLevel): boolean {
-    if (this[stream].truncated) return false;
-    this.#keep(stream, this.#redactors[stream].push(data, level));
-    // Counted as it came: what an environment drops is not made good by secrets that took less room afterwards.
-    this.#received[stream] += data.length;
-    if (this.#received[stream] > this.#maxBytes[stream]) {
-      this.#keep(stream, this.#redactors[stream].cut());
-      this[stream].truncate();
-    }
-    return true;
-  }
-
-  #keep(stream: StreamName, bytes: Buffer): void {
-    const capture = this[stream];
-    let from = 0;
-    for (const { at, level } of this.#redactors[stream].levels) {
-      capture.write(bytes.subarray(from, at));
-      capture.level = level;
-      from = at;
-    }
-    capture.write(from === 0 ? bytes : bytes.subarray(from));
-  }
-
-  /** Nothing follows. */
-  end(): void {
-    for (const stream of ["stdout", "stderr"] as const) {
-      this.#keep(stream, this.#redactors[stream].end());
-      this[stream].end();
-    }
-  }
-
-  /** All that is kept, and of which stream something is missing. */
-  read() {
-    const { stdout, stderr } = this;
-    const isPlain = stdout.levels.length === 0 && stderr.levels.length === 0;
-    const levels: StreamLevels | null = isPlain ? null : { stdout: stdout.levels, stderr: stderr.levels };
-    return {
-      levels,
-      stdout: this.stdout.bytes(),
-      stderr: this.stderr.bytes(),
-      truncated: { stdout: this.stdout.truncated, stderr: this.stderr.truncated },
-    };
-  }
-}
-
-const FIRST_CAPACITY_BYTES = 1024;
-/** Ranges kept of one stream. Lines beyond them have the level that the stream stands for. */
-const MAX_LEVEL_RANGES = 1000;
-
-export interface StreamSlice {
+interface OutputMember {
   text: string;
-  /** Position after the slice. */
-  end: number;
+  bytes: number;
+  /** The emission that set it last. */
+  version: number;
 }
 
-/** A slice of one level. Absent: the level that the stream stands for. */
-export interface LevelSlice extends StreamSlice {
-  level?: PrintLevel;
-}
-
-/**
- * Characters split across writes are put together; bytes that are no UTF-8 become U+FFFD. What goes beyond `maxBytes`
- * is dropped and a line that says so is put in its place, once.
- */
-export class StreamCapture {
-  /** Level of what is written from now on. */
-  level: PrintLevel | undefined;
-  readonly levels: LevelRange[] = [];
-  readonly #name: string;
+/** The merged output of a run: shallow, later keys win, bounded. Each key is kept as the JSON text it was emitted with. */
+export class OutputMerge {
   readonly #maxBytes: number;
-  readonly #decoder = new StringDecoder("utf8");
-  #buffer = Buffer.alloc(0);
-  #length = 0;
-  #truncated = false;
+  readonly #redactor: Redactor;
+  readonly #members = new Map<string, OutputMember>();
+  #bytes = 2;
+  #version = 0;
 
-  constructor(name: "stdout" | "stderr", maxBytes: number) {
-    this.#name = name;
+  constructor(maxBytes: number, redactor: Redactor) {
     this.#maxBytes = maxBytes;
+    this.#redactor = redactor;
   }
 
-  get length(): number {
-    return this.#length;
+  /** Number of emissions: a reader's position. */
+  get version(): number {
+    return this.#version;
   }
 
-  get truncated(): boolean {
-    return this.#truncated;
+  /** Bytes of `text()`. */
+  get bytes(): number {
+    return this.#bytes;
   }
 
-  write(chunk: Buffer): void {
-    if (this.#truncated || chunk.length === 0) return;
-    this.#append(this.#decoder.write(chunk));
-  }
-
-  /** To be called when no more is coming: an unfinished character becomes U+FFFD. */
-  end(): void {
-    if (!this.#truncated) this.#append(this.#decoder.end());
-  }
-
-  /** Everything so far; a view, valid until the next write. */
-  bytes(): Buffer {
-    return this.#buffer.subarray(0, this.#length);
+  merge(data: Record<string, unknown>): string | null {
+    const merged = new Map<string, OutputMember>();
+    let bytes = this.#bytes;
+    let count = this.#members.size;
+    for (const [given, value] of Object.entries(data)) {
+      if (value === undefined) continue;
+      const key = this.#redactor.text(given);
+      const json = toCleanJsonText("output", value, this.#maxBytes, this.#redactor);
+      if (!json.ok) return json.problem;
+      const name = JSON.stringify(key);
+      const member = {
+        text: `${name}:${json.text}`,
+        bytes: Buffer.byteLength(name) + 1 + json.bytes,
+        version: this.#version + 1,
+      };
+      const before = merged.get(key) ?? this.#members.get(key);
+      bytes += member.bytes - (before?.bytes ?? 0);
+      if (!before) {
+        count += 1;
+        if (count > 1) bytes += 1;
+      }
+      if (bytes > this.#maxBytes)
+        return `output is more than ${this.#maxBytes} bytes of JSON, which is all that is kept.`;
+      merged.set(key, member);
+    }
+    this.#version += 1;
+    this.#bytes = bytes;
+    for (const [key, member] of merged) this.#members.set(key, member);
+    return null;
   }
 
   text(): string {
-    return this.bytes().toString("utf8");
+    return this.textSince(0);
   }
 
-  #append(text: string): void {
-    if (text === "") return;
-    const bytes = Buffer.from(text);
-    const room = this.#maxBytes - this.#length;
-    const kept = bytes.length <= room ? bytes : bytes.subarray(0, characterBoundary(bytes, room));
-    if (this.level !== undefined && kept.length > 0) this.#recordLevel(this.level, kept.length);
-    this.#push(kept);
-    if (kept.length < bytes.length) this.truncate();
+  /** Returns names and whole members that emissions after `version` have set, as JSON text. */
+  membersSince(version: number): { name: string; member: string }[] {
+    return [...this.#members]
+      .filter(([, member]) => member.version > version)
+      .map(([key, { text }]) => ({ name: JSON.stringify(key), member: text }));
   }
 
-  #recordLevel(level: PrintLevel, length: number): void {
-    const last = this.levels.at(-1);
-    const end = this.#length + length;
-    if (last?.[1] === this.#length && last[2] === level) last[1] = end;
-    else if (this.levels.length < MAX_LEVEL_RANGES) this.levels.push([this.#length, end, level]);
-  }
-
-  /** Nothing more is kept, and a line says so. For what is lost before it comes here. */
-  truncate(): void {
-    if (this.#truncated) return;
-    this.#truncated = true;
-    const startsLine = this.#length === 0 || this.#buffer[this.#length - 1] === 0x0a;
-    this.#push(
-      Buffer.from(`${startsLine ? "" : "\n"}[${this.#name} truncated: more than ${this.#maxBytes} bytes]\n`),
-    );
-  }
-
-  #push(bytes: Buffer): void {
-    const needed = this.#length + bytes.length;
-    if (needed > this.#buffer.length) {
-      const grown = Buffer.allocUnsafe(Math.max(needed, this.#buffer.length * 2, FIRST_CAPACITY_BYTES));
-      this.#buffer.copy(grown, 0, 0, this.#length);
-      this.#buffer = grown;
+  textSince(version: number): string {
+    const parts: string[] = [];
+    for (const member of this.#members.values()) {
+      if (member.version > version) parts.push(member.text);
     }
-    bytes.copy(this.#buffer, this.#length);
-    this.#length = needed;
+    return `{${parts.join(",")}}`;
   }
 }
 
-/** At most `maxBytes` of valid UTF-8 from a position, ending between characters; null when nothing is there. */
-export function sliceUtf8(bytes: Buffer, start: number, maxBytes: number): StreamSlice | null {
-  if (start >= bytes.length) return null;
-  const end = start + characterBoundary(bytes.subarray(start), maxBytes);
-  return { text: bytes.toString("utf8", start, end), end };
+export const MAX_VALUE_DEPTH = 512;
+
+export type JsonText = { ok: true; text: string; bytes: number } | { ok: false; problem: string };
+
+/** Writes a value as JSON; `undefined` becomes `null`. Refuses cycles, bigints, nesting beyond 512 levels and more than `maxBytes`. */
+export function toJsonText(what: string, value: unknown, maxBytes: number): JsonText {
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(value);
+  } catch (error) {
+    const problem =
+      error instanceof RangeError ? `${what} is nested too deeply.` : `${what} cannot be written as JSON.`;
+    return { ok: false, problem };
+  }
+  text ??= "null";
+  const json = Buffer.from(text);
+  const bytes = json.length;
+  if (bytes > maxBytes)
+    return { ok: false, problem: `${what} is ${bytes} bytes of JSON; at most ${maxBytes} are kept.` };
+  if (measureDepth(json, MAX_VALUE_DEPTH) > MAX_VALUE_DEPTH) {
+    return { ok: false, problem: `${what} is nested deeper than ${MAX_VALUE_DEPTH} levels.` };
+  }
+  return { ok: true, text, bytes };
 }
 
-/** As `sliceUtf8`; the slice ends where another level begins. */
-export function sliceLevel(
-  bytes: Buffer,
-  ranges: readonly LevelRange[],
-  start: number,
+/** Like `toJsonText`, without secrets. The limit applies before they are replaced. */
+export function toCleanJsonText(
+  what: string,
+  value: unknown,
   maxBytes: number,
-): LevelSlice | null {
-  const range = ranges.find(([, end]) => end > start);
-  if (range === undefined) return sliceUtf8(bytes, start, maxBytes);
-  const [from, to, level] = range;
-  if (start < from) return sliceUtf8(bytes, start, Math.min(maxBytes, from - start));
-  const slice = sliceUtf8(bytes, start, Math.min(maxBytes, to - start));
-  return slice && { ...slice, level };
-}
-
-/** The largest cut of at most `maxBytes` that splits no character. */
-function characterBoundary(bytes: Buffer, maxBytes: number): number {
-  if (maxBytes >= bytes.length) return bytes.length;
-  let cut = Math.max(maxBytes, 0);
-  // A byte 10xxxxxx continues the character before it; a character has at most three of them.
-  while (cut > 0 && ((bytes[cut] ?? 0) & 0xc0) === 0x80) cut -= 1;
-  return cut;
+  redactor: Pick<Redactor, "jsonText">,
+): JsonText {
+  const json = toJsonText(what, value, maxBytes);
+  if (!json.ok) return json;
+  const text = redactor.jsonText(json.text);
+  return text === json.text ? json : { ok: true, text, bytes: Buffer.byteLength(text) };
 }

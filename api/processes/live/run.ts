@@ -1,99 +1,81 @@
 /**
  * One run while it is in memory: what the script has written so far, its limits, its calls, and how it is to end.
- * Knows no database; run.ts moves it along.
+ * Knows no database; the pipeline (api/processes/run.ts) moves it along.
  */
-
 import { RUN_LEFT } from "#api/bounds/call-clock.ts";
 import type { Redactor } from "#api/secrets/redactor.ts";
 import type { CallCaller } from "#api/tools/contract.ts";
-import { boundWarnings } from "#runner/host/outcome.ts";
-import { createWorkspace, type StoredFile, type Workspace } from "#runner/workspace/workspace.ts";
+import type { Workspace } from "#runner/workspace/workspace.ts";
+import type { ErrorDetail, ExecutionState, PrintLevel, RunWarning, Usage } from "#sdk";
 import {
-  type CallFiles,
-  type ErrorDetail,
-  type ExecutionState,
-  MAX_WARNINGS,
-  type PackageUse,
-  type PrintLevel,
-  type RunWarning,
-  type Usage,
-} from "#sdk";
-import type { FileRefusal, ProcessArtifact } from "../model/files.ts";
-import {
-  type CarriedRun,
   type Ending,
   failedWith,
   type ProcessRow,
+  type RestoredRun,
   type RunEnding,
   type RunLimits,
+  type RunProgress,
+  type RunSnapshot,
   type Submitted,
 } from "../model/records.ts";
-import type { ApprovalState, ProcessState } from "../model/states.ts";
+import type { ProcessState } from "../model/states.ts";
+import { PendingApprovals } from "./approvals.ts";
 import { CallLog } from "./calls.ts";
-import {
-  concludeRun,
-  type EnvironmentAnswer,
-  overdue,
-  parseReportedError,
-  parseWarning,
-  type ReportedError,
-  RunApprovals,
-} from "./ending.ts";
-import { KILL_GRACE_MS, type RunExecution, RunUsage } from "./execution.ts";
-import type { StreamName } from "./results.ts";
+import { concludeRun, type EnvironmentAnswer, overdue, type RunPhase } from "./ending.ts";
+import { abortOnce, KILL_GRACE_MS, type RunExecution, RunFiles, RunUsage } from "./execution.ts";
 import { RunResults } from "./results.ts";
+import type { StreamName } from "./streams.ts";
 
 /** What a killed run wrote is stored within this time, or not at all. */
 const KILL_STORING_MS = 3000;
-const EMPTY = createWorkspace({ files: [], maxBytes: 0, maxFiles: 0 }).snapshot();
+
+export interface LiveRunOptions
+  extends Pick<LiveRun, "environment" | "execution" | "submitted" | "memoryMb"> {
+  /** The row as it was claimed. */
+  row: ProcessRow;
+  /** While the run is paused another run may have its slot. */
+  slot: { giveUp(): void; takeBack(): void };
+  limits: RunLimits;
+  openWorkspace: () => Workspace;
+  redactor: Redactor;
+  /** Called after every change that a reader could see. */
+  onChange: (change: "state" | "data") => void;
+  /** Called once if the environment did not enforce the time limit. */
+  onOverdue: () => void;
+}
 
 export class LiveRun {
   readonly id: number;
   readonly claim: string;
   readonly environment: string;
-  readonly execution: Pick<RunExecution, "requestEnd" | "confirmed" | "pause" | "resume">;
+  readonly execution: Pick<RunExecution, "requestEnd" | "confirmed" | "canPause" | "pause" | "resume">;
   readonly submitted: Submitted;
   /** The memory limit in force. */
   readonly memoryMb: number | null;
-  /** An earlier child began the run; this one repeats it. */
-  readonly isRepeated: boolean;
+  /** An earlier child began the run, and this one replays it. */
+  readonly isReplay: boolean;
+  /** What its calls may do: only what both its submitter and its starter may. */
+  readonly rights: Pick<CallCaller, "keyId" | "startedBy">;
   readonly results: RunResults;
-  /** What is stored of the files it wrote; told with its ending. */
-  artifacts: readonly ProcessArtifact[] = [];
-  #filesRefused: FileRefusal | null = null;
-  /** What it has imported, in the order in which it did. */
-  packages: readonly PackageUse[] = [];
-  /** What of it is stored already, for when this server dies. Null: nothing, as of most runs. */
+  readonly files: RunFiles;
+  /** Parts of it that are stored already, in case this server dies. Null for most runs. */
   progress: RunProgress | null = null;
   readonly begunMs = performance.now();
-  /** What was opened for the run; run.ts disposes it when no child of this server holds the run any more. */
+  /** Resources of the run; the pipeline disposes them when no child of this server holds the run any more. */
   readonly opened = new DisposableStack();
 
   readonly #options: LiveRunOptions;
   readonly #usage: RunUsage;
-  /** Most runs call nothing and ask no person. */
-  #over: AbortController | null = null;
-  #cut: AbortController | null = null;
-  #hasEndedCalls = false;
-  #log: CallLog | null = null;
-  #approvals: RunApprovals | null = null;
-  #workspace: Workspace | null = null;
-  #isLeft = false;
   #row: ProcessRow;
-  #state: ProcessState = "running";
-  #queuedByEnvironment = false;
-  #killed = false;
-  #decided: Ending | null = null;
-  #reported: ReportedError | null = null;
-  readonly #inputWarnings: RunWarning[] = [];
-  #warnings: readonly RunWarning[] = [];
-  #droppedWarnings = 0;
-  #unkeptOfInput = 0;
-  #ending: Ending | null = null;
-  #isStored = false;
+  #phase: RunPhase = { is: "running", isQueued: false };
+  // Made when they are needed: most runs call nothing and ask no approver.
+  #over: AbortController | null = null;
+  #log: CallLog | null = null;
+  #approvals: PendingApprovals | null = null;
 
   constructor(options: LiveRunOptions) {
     const { row, limits, redactor } = options;
+    const { keyId, submittedBy, startedBy } = row;
     this.#options = options;
     this.#row = row;
     this.id = row.id;
@@ -102,144 +84,101 @@ export class LiveRun {
     this.environment = options.environment;
     this.submitted = options.submitted;
     this.memoryMb = options.memoryMb;
-    this.isRepeated = row.asked;
+    this.isReplay = row.asked;
+    this.rights = { ...(keyId !== null && { keyId }), ...(startedBy !== submittedBy && { startedBy }) };
     this.results = new RunResults(limits, redactor);
+    this.files = new RunFiles(this.submitted.files !== null, options.openWorkspace, this.opened);
     this.#usage = new RunUsage(row, () => {
       options.onOverdue();
       this.decide(overdue(row.timeoutMs));
     });
   }
 
-  /** Before the run begins: it is a repetition. */
-  carry({
-    trail,
-    usage,
-    events,
-    packages,
-  }: Pick<CarriedRun, "trail" | "usage" | "events" | "packages">): void {
-    this.calls.restore(trail);
-    this.packages = packages;
-    for (const { id, state } of events) this.approvals.note(id, state);
-    this.#usage.carry(usage);
+  /** Call before the run begins, if it is a replay. */
+  restore(earlier: Omit<RestoredRun, "run" | "checkpoint" | "calls" | "saved">): void {
+    this.calls.restore(earlier.trail);
+    this.results.packages = earlier.packages;
+    this.approvals.restore(earlier.approvals, earlier.events);
+    this.#usage.restore(earlier.usage);
   }
 
-  /** What the run has called, and asked. */
   get calls(): CallLog {
     this.#log ??= new CallLog(this.#options.redactor);
     return this.#log;
   }
 
-  /** What the run has asked people. */
-  get approvals(): RunApprovals {
-    this.#approvals ??= new RunApprovals();
+  get approvals(): PendingApprovals {
+    this.#approvals ??= new PendingApprovals((state) =>
+      this.#options.onChange(state === "pending" ? "state" : "data"),
+    );
     return this.#approvals;
   }
 
-  /** Its files. @throws once `opened` was disposed of. */
-  get workspace(): Workspace {
-    if (this.#workspace === null) {
-      const workspace = this.#options.openWorkspace();
-      this.opened.defer(() => void workspace[Symbol.asyncDispose]());
-      this.#workspace = workspace;
-    }
-    return this.#workspace;
+  get hasApprovals(): boolean {
+    return this.#approvals !== null;
   }
 
-  /** Its files as they are now; for a run that was given none, and has used none, no workspace is opened. */
-  snapshotFiles(): CallFiles {
-    const hasFiles = this.#workspace !== null || this.submitted.files !== null;
-    return hasFiles ? this.workspace.snapshot() : EMPTY;
+  stopClock(): void {
+    this.#usage.stop();
   }
 
-  /** What it wrote; its clock stands when that is read. */
-  takeWritten(): StoredFile[] {
-    const written = this.#workspace?.artifacts() ?? [];
-    if (written.length > 0) this.#usage.stop();
-    return written;
+  get phase(): RunPhase["is"] {
+    return this.#phase.is;
   }
 
-  /** Aborts some time after a kill, or the end of the server: no wait on a store goes on then. */
-  get cut(): AbortSignal {
-    this.#cut ??= new AbortController();
-    return this.#cut.signal;
-  }
-
-  cutShort(graceMs: number): void {
-    this.#cut ??= new AbortController();
-    const cut = this.#cut;
-    setTimeout(() => abortOnce(cut), graceMs).unref();
-  }
-
-  /** Its owner has no room for what it wrote. */
-  refuseWritten(sentence: string): void {
-    this.#filesRefused = "quota";
-    this.decide(failedWith("output_limit", "StorageLimitError", sentence));
-  }
-
-  /** Why files of it are not kept; null: all are that it wrote. */
-  get filesRefused(): FileRefusal | null {
-    return this.#filesRefused ?? this.#workspace?.exceeded ?? null;
-  }
-
-  /** Whether `row` is the stored ending of this run. */
-  get isStored(): boolean {
-    return this.#isStored;
-  }
-
-  /** What readers are shown; `idle` only once the ending is stored. */
+  /** The state that readers see; `idle` only once the ending is stored. */
   get state(): ProcessState {
-    return this.#state === "running" && this.#queuedByEnvironment ? "queued" : this.#state;
+    const phase = this.#phase;
+    if (phase.is === "running") return phase.isQueued ? "queued" : "running";
+    return phase.is === "paused" ? "paused" : phase.shown;
   }
 
-  /** Whether the environment's word is in: nothing the environment says after that counts. */
+  /** Nothing that the environment reports counts any more. */
   get isOver(): boolean {
-    return this.#ending !== null || this.#isLeft;
-  }
-
-  /** No child holds the run any more, and it is not over: what is shown of it is in the database. */
-  get isLeft(): boolean {
-    return this.#isLeft;
+    const { is } = this.#phase;
+    return is === "ended" || is === "detached" || is === "stored";
   }
 
   /** Aborts when the run is killed or over. */
   get signal(): AbortSignal {
     this.#over ??= new AbortController();
-    if (this.#hasEndedCalls) abortOnce(this.#over);
+    if (this.phase !== "running" && this.phase !== "paused") abortOnce(this.#over);
     return this.#over.signal;
-  }
-
-  /** What its calls may do: what who submitted it and who started it both may. */
-  get rights(): Pick<CallCaller, "keyId" | "startedBy"> {
-    const { keyId, submittedBy, startedBy } = this.#row;
-    return { ...(keyId !== null && { keyId }), ...(startedBy !== submittedBy && { startedBy }) };
   }
 
   /** The row as it would be read now. */
   get row(): ProcessRow {
-    return this.#isStored
-      ? this.#row
-      : {
-          ...this.#row,
-          state: this.state,
-          memoryMb: this.memoryMb,
-          usage: this.usage,
-          approvals: this.#approvals?.pending ?? [],
-        };
+    if (this.phase === "stored") return this.#row;
+    const { state, memoryMb, usage } = this;
+    return { ...this.#row, state, memoryMb, usage, approvals: this.#approvals?.pending ?? [] };
   }
 
   get ending(): Ending | null {
-    return this.#ending;
+    const phase = this.#phase;
+    return phase.is === "ended" || phase.is === "stored" ? phase.ending : null;
   }
 
   get usage(): Usage {
     return this.#usage.read(this.#log?.all.length ?? 0);
   }
 
-  /** The environment queues on its own, or has started the script. */
+  get warnings(): readonly RunWarning[] {
+    return this.results.listWarnings(this.#log);
+  }
+
+  /** What readers see of the run so far. Streams are views, valid until the next write. */
+  snapshot(): RunSnapshot {
+    const { usage, warnings, results } = this;
+    return { ...results.read(), calls: this.#log?.all ?? [], usage, packages: results.packages, warnings };
+  }
+
+  /** The environment queues by itself, or has started the script. */
   setState(state: ExecutionState): void {
-    if (this.isOver || this.#queuedByEnvironment === (state === "queued")) return;
-    this.#queuedByEnvironment = state === "queued";
-    this.#usage.setQueued(this.#queuedByEnvironment);
+    const phase = this.#phase;
+    const isQueued = state === "queued";
+    if (phase.is !== "running" || phase.isQueued === isQueued) return;
+    phase.isQueued = isQueued;
+    this.#usage.setQueued(isQueued);
     this.#options.onChange("state");
   }
 
@@ -248,55 +187,21 @@ export class LiveRun {
   }
 
   emitOutput(data: Record<string, unknown>): void {
-    if (this.isOver || this.#decided) return;
-    this.#endOver(this.results.emit(data));
+    if (this.isOver || this.#decided !== null) return;
+    this.#endIfTooLarge(this.results.emit(data));
     this.#options.onChange("data");
   }
 
   setResult(value: unknown): void {
-    if (!this.isOver && !this.#decided) this.#endOver(this.results.setResult(value));
+    if (!this.isOver && this.#decided === null) this.#endIfTooLarge(this.results.setResult(value));
   }
 
-  /** Ends the run when what it left is more than is kept, or no JSON. */
-  #endOver(problem: string | null): void {
-    if (problem !== null) this.decide(failedWith("output_limit", "OutputLimitError", problem));
-  }
-
-  /** The first error reported is kept. */
   setError(error: string | ErrorDetail): void {
-    const reported = parseReportedError(error, this.#options.redactor);
-    if (!this.isOver) this.#reported ??= reported;
-  }
-
-  setWarnings(warnings: readonly RunWarning[], dropped: number): void {
-    if (this.isOver) return;
-    this.#warnings = warnings.map((warning) => parseWarning(warning, this.#options.redactor));
-    this.#droppedWarnings = dropped;
-  }
-
-  warnOfInput(warning: RunWarning): void {
-    if (this.#inputWarnings.length < MAX_WARNINGS) {
-      this.#inputWarnings.push(parseWarning(warning, this.#options.redactor));
-    } else this.#unkeptOfInput += 1;
-  }
-
-  /** Those of its input, then of its calls, then of its script. */
-  get warnings(): readonly RunWarning[] {
-    const { warnings = [], droppedWarnings = 0 } = this.#log ?? {};
-    return boundWarnings(
-      [...this.#inputWarnings, ...warnings, ...this.#warnings],
-      this.#unkeptOfInput + droppedWarnings + this.#droppedWarnings,
-    );
-  }
-
-  /** Its source names a package. */
-  notePackage({ name, version, digest }: PackageUse): void {
-    if (this.isOver || this.packages.some((one) => one.digest === digest && one.name === name)) return;
-    this.packages = [...this.packages, { name, version, digest }];
+    if (!this.isOver) this.results.setError(error);
   }
 
   /** A call has begun or ended. */
-  noteCall(): void {
+  recordCall(): void {
     if (!this.isOver) this.#options.onChange("data");
   }
 
@@ -304,38 +209,96 @@ export class LiveRun {
     if (!this.isOver) this.#usage.report(usage);
   }
 
-  /** A person is waited for: the run's time stands still. */
-  markParked(): void {
-    if (this.#state !== "running") return;
-    this.#state = "paused";
-    this.#usage.park();
+  /** It waits for an approver: its clock stops, and another run may have its slot. */
+  pause(): void {
+    if (this.phase !== "running") return;
+    this.#phase = { is: "paused" };
+    this.#usage.pause();
     this.#options.slot.giveUp();
     this.#options.onChange("state");
   }
 
-  markGoesOn(): void {
-    if (this.#state !== "paused") return;
+  resume(): void {
+    if (this.phase !== "paused") return;
     this.#options.slot.takeBack();
-    this.#usage.goOn();
-    this.#state = "running";
+    this.#usage.resume();
+    this.#phase = { is: "running", isQueued: false };
     this.#options.onChange("state");
   }
 
-  /** The child goes, the run stays: a later child repeats it. Its calls are not canceled by that, so their trail is left as it is. */
-  leave(): void {
-    this.#isLeft = true;
+  /** Ends the child, not the run: a later child replays it. Calls are not canceled by that, so their trail stays as it is. */
+  detach(): void {
+    this.#phase = { is: "detached", shown: this.state };
     this.#usage.stopBackstop();
     this.#over ??= new AbortController();
     abortOnce(this.#over, RUN_LEFT);
-    this.#hasEndedCalls = true;
     this.execution.requestEnd(KILL_GRACE_MS);
     this.#options.onChange("state");
   }
 
-  /** A person was asked, or has decided. */
-  noteApproval(id: string, state: ApprovalState): void {
-    this.approvals.note(id, state);
-    this.#options.onChange(state === "pending" ? "state" : "data");
+  kill(): void {
+    const phase = this.#phase;
+    if (phase.is === "detached" || phase.is === "stored" || this.state === "terminating") return;
+    if (phase.is === "ended" || phase.is === "stopping") phase.shown = "terminating";
+    else this.#phase = { is: "stopping", shown: "terminating", isKilled: false, decided: null };
+    if (this.#phase.is === "stopping") this.#phase.isKilled = this.results.error === null;
+    this.files.cutShort(KILL_STORING_MS);
+    this.#stopChild();
+    this.#options.onChange("state");
+  }
+
+  /** Ends the run by the host's own decision. The first one counts. */
+  decide(ending: Ending): void {
+    if (this.isOver || this.#decided !== null) return;
+    if (this.#phase.is === "stopping") this.#phase.decided = ending;
+    else this.#phase = { is: "stopping", shown: this.state, isKilled: false, decided: ending };
+    this.#stopChild();
+  }
+
+  /** The environment has answered, or never will. Returns the ending to store. */
+  conclude(answer: EnvironmentAnswer): RunEnding {
+    this.results.streams.end();
+    this.#usage.stop();
+    const phase = this.#phase;
+    const concluded = concludeRun({
+      answer,
+      decided: this.#decided,
+      killed: phase.is === "stopping" && phase.isKilled,
+      reported: this.results.error,
+      timeoutMs: this.#row.timeoutMs,
+    });
+    const ending = this.#approvals?.explain(concluded) ?? concluded;
+    this.#approvals?.close();
+    this.#phase = { is: "ended", shown: this.state, ending };
+    if (ending.exitState !== "success") this.results.result = null;
+    this.#endCalls();
+    const { id, claim, memoryMb } = this;
+    return {
+      ...this.snapshot(),
+      ...ending,
+      ...{ id, claim, memoryMb, artifacts: this.files.artifacts, result: this.results.result },
+      calls: this.#log?.ended ?? [],
+      ...((this.isReplay || this.progress !== null) && { hasProgress: true }),
+    };
+  }
+
+  /** The database holds the ending as this row. Null if another server ended the run: then only the database shows it. */
+  recordStored(row: ProcessRow | null): void {
+    const { ending } = this;
+    if (row === null || ending === null) this.#phase = { is: "detached", shown: "idle" };
+    else {
+      this.#row = row;
+      this.#phase = { is: "stored", shown: "idle", ending };
+    }
+    this.#options.onChange("state");
+  }
+
+  get #decided(): Ending | null {
+    return this.#phase.is === "stopping" ? this.#phase.decided : null;
+  }
+
+  #endIfTooLarge(problem: string | null): void {
+    if (problem !== null) this.decide(failedWith("output_limit", "OutputLimitError", problem));
   }
 
   /** No call outlives the run. */
@@ -343,111 +306,11 @@ export class LiveRun {
     this.#usage.stopBackstop();
     // The trail is read as soon as the run is over.
     this.#log?.cutOff("The run of this call has ended.");
-    this.#hasEndedCalls = true;
     if (this.#over !== null) abortOnce(this.#over);
   }
 
-  /** Its calls and its child. */
-  #endHere(): void {
+  #stopChild(): void {
     this.#endCalls();
     this.execution.requestEnd(KILL_GRACE_MS);
   }
-
-  /** A person asked for the end. */
-  kill(): void {
-    if (this.#state === "terminating" || this.#state === "idle") return;
-    this.#state = "terminating";
-    this.#killed = !this.isOver && this.#reported === null;
-    this.cutShort(KILL_STORING_MS);
-    this.#endHere();
-    this.#options.onChange("state");
-  }
-
-  /** Ends the run by the host's own decision; the first one counts. */
-  decide(ending: Ending): void {
-    if (this.isOver || this.#decided) return;
-    this.#decided = ending;
-    this.#endHere();
-  }
-
-  /** The environment has answered, or will not: closes the books and says what to store. */
-  conclude(answer: EnvironmentAnswer): RunEnding {
-    this.results.streams.end();
-    this.#usage.stop();
-    const concluded = concludeRun({
-      answer,
-      decided: this.#decided,
-      killed: this.#killed,
-      reported: this.#reported,
-      timeoutMs: this.#row.timeoutMs,
-    });
-    const ending = this.#approvals?.explain(concluded) ?? concluded;
-    this.#approvals?.close();
-    this.#ending = ending;
-    if (ending.exitState !== "success") this.results.dropResult();
-    this.#endCalls();
-    return {
-      id: this.id,
-      claim: this.claim,
-      exitState: ending.exitState,
-      reason: ending.reason,
-      error: ending.error,
-      memoryMb: this.memoryMb,
-      usage: this.usage,
-      ...this.results.read(),
-      result: this.results.result,
-      calls: this.#log?.ended ?? [],
-      artifacts: this.artifacts,
-      packages: this.packages,
-      warnings: this.warnings,
-      ...((this.isRepeated || this.progress !== null) && { hasProgress: true }),
-    };
-  }
-
-  /** The ending is in the database as this row; null: it belongs to someone else's ending. */
-  markStored(row: ProcessRow | null): void {
-    if (row) {
-      this.#row = row;
-      this.#isStored = true;
-    }
-    this.#state = "idle";
-    this.#queuedByEnvironment = false;
-    this.#options.onChange("state");
-  }
-}
-
-/** Making the reason costs more than the rest of an ending. */
-function abortOnce(controller: AbortController, reason?: Error): void {
-  if (controller.signal.aborted) return;
-  controller.abort(reason ?? new DOMException("The run has ended.", "AbortError"));
-}
-
-/** How much of a run is stored in parts. */
-export interface RunProgress {
-  parts: number;
-  stdout: number;
-  stderr: number;
-  outputs: number;
-  /** Calls begun, and calls ended. */
-  calls: number;
-  ended: number;
-  /** Resolves when no part of it is being stored. Never rejects. */
-  writing: Promise<unknown>;
-}
-
-export interface LiveRunOptions
-  extends Pick<LiveRun, "environment" | "execution" | "submitted" | "memoryMb"> {
-  /** The row as it was claimed. */
-  row: ProcessRow;
-  /** While it is paused another run may have its slot. */
-  slot: { giveUp(): void; takeBack(): void };
-  limits: RunLimits;
-  /** Called at the first read or write of a file. */
-  openWorkspace: () => Workspace;
-  /** Takes secrets out of what the run reports, before it is kept. */
-  redactor: Redactor;
-  /** Called after every change that a reader could see. */
-  onChange: (change: "state" | "data") => void;
-  /** Called once when the environment did not keep the time limit of the run. */
-  onOverdue: () => void;
 }

@@ -290,6 +290,11 @@ export interface RunApproval {
   reason: string | null;
 }
 
+/** An approval that is sealed and has its id, and is not stored yet. */
+export interface PreparedApproval extends RunApproval {
+  state: "pending";
+}
+
 /** How a call ended, as the script is told: data that goes through JSON. */
 export type CallReply = {
   httpStatus?: number;
@@ -315,7 +320,7 @@ export interface JournaledCall extends ToolPath {
 }
 
 /** A call of an earlier child. Without a reply it is not known whether it was carried out. */
-export interface CarriedCall extends JournaledCall {
+export interface RestoredCall extends JournaledCall {
   reply: CallReply | null;
 }
 
@@ -330,7 +335,7 @@ export interface KeptAnswer extends ProcessFile {
 }
 
 /** What the database knows of a run that is repeated. */
-export interface CarriedRun {
+export interface RestoredRun {
   run: string;
   checkpoint: unknown;
   trail: TrailCall[];
@@ -339,7 +344,7 @@ export interface CarriedRun {
   packages: readonly PackageUse[];
   approvals: RunApproval[];
   events: { id: string; state: ApprovalState }[];
-  calls: CarriedCall[];
+  calls: RestoredCall[];
   saved: KeptAnswer[];
 }
 
@@ -356,6 +361,19 @@ export interface RunSnapshot {
   usage: Usage;
   packages: readonly PackageUse[];
   warnings: readonly RunWarning[];
+}
+
+/** How much of a run is stored in parts. */
+export interface RunProgress {
+  parts: number;
+  stdout: number;
+  stderr: number;
+  outputs: number;
+  /** Calls begun, and calls ended. */
+  calls: number;
+  ended: number;
+  /** Resolves when no part of it is being stored. Never rejects. */
+  writing: Promise<unknown>;
 }
 
 /** What a run has left since the part before, for when its server dies. `levels` are those of the whole streams so far. */

@@ -44,3 +44,34 @@ export const HELD_STATES = ["running", "paused", "terminating"] as const satisfi
 export const APPROVAL_STATES = ["pending", "approved", "denied", "expired"] as const;
 
 export type ApprovalState = (typeof APPROVAL_STATES)[number];
+
+/**
+ * Phases of a run that asks approvers, in one child. `detached` and `closed` are its last; a replay starts as `running` in another.
+ *
+ *                       asks
+ *        ┌──────────► running ────────► pausing       halted; then one transaction stores approvals, checkpoint,
+ *        │             ▲ ▲ all decided     │          calls in progress, and the state `paused`
+ *        │    decided, │ └─────────────────┤ stored
+ *        │ or a reply  │                   ▼               hold passed, nothing in progress
+ *        │    is due   └──────────────── paused ──────────────────────────► detached ◄──── the server died
+ *        │                                 │                                    │ decided
+ *        │                                 │ end, kill                          ▼
+ *        │                                 ▼                                 waiting for a slot (`queued`)
+ *        │                              closed ◄── kill, end ──────────┐         │ claimed
+ *        └─────────────────────────────────────────────────────────────┴─── replaying
+ */
+export type PausePhase = "running" | "pausing" | "paused" | "detached" | "closed";
+
+const PHASE_TRANSITIONS = {
+  /** `detached`: the server shuts down and leaves the run to a replay. */
+  running: ["pausing", "detached", "closed"],
+  /** `running`: everything was decided, or could not be stored, before the run was paused. */
+  pausing: ["paused", "running", "detached", "closed"],
+  paused: ["running", "detached", "closed"],
+  detached: [],
+  closed: [],
+} as const satisfies Record<PausePhase, readonly PausePhase[]>;
+
+export function mayEnterPhase(from: PausePhase, to: PausePhase): boolean {
+  return (PHASE_TRANSITIONS[from] as readonly PausePhase[]).includes(to);
+}

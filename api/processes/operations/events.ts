@@ -6,8 +6,8 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { ChangeWaiter, type ProcessFeed } from "../live/registry.ts";
-import { sliceLevel } from "../live/results.ts";
 import type { LiveRun } from "../live/run.ts";
+import { sliceLevel } from "../live/streams.ts";
 import type { Peers } from "../model/peers.ts";
 import type { ApprovalEvent, ProcessView, TrailCall } from "../model/records.ts";
 import type { ProcessEventName } from "../model/schemas.ts";

@@ -67,9 +67,8 @@ function createLook(context: ProcessesContext, id: number): () => Promise<Look> 
   // One stream shows one run to its end, also when the next run has begun before a slow client has read it all.
   let live: LiveRun | undefined;
   return async () => {
-    if (live === undefined || live.isLeft) live = registry.get(id);
-    if (live && (live.isStored || live.state !== "idle"))
-      return { source: sourceOfLiveRun(live, viewLiveRun(live)), owner: null };
+    if (live === undefined || live.phase === "detached") live = registry.get(id);
+    if (live) return { source: sourceOfLiveRun(live, viewLiveRun(live)), owner: null };
     const stored = await readProcess(db, id);
     if (stored === null) return { source: null, owner: null };
     const approvals = stored.asked ? await readApprovals(id) : [];
@@ -162,9 +161,6 @@ export function followHeld(
   if (live === undefined) return null;
   const from = lastEventId === null ? null : parseEventId(lastEventId);
   // The asking server reads what is stored when the run is not here any more.
-  const read = async () =>
-    live.isLeft || (live.state === "idle" && !live.isStored)
-      ? null
-      : sourceOfLiveRun(live, viewLiveRun(live));
+  const read = async () => (live.phase === "detached" ? null : sourceOfLiveRun(live, viewLiveRun(live)));
   return followProcess({ id, feed, from, read, signals: [signal, feed.closed] });
 }

@@ -224,7 +224,7 @@ export async function waitUntilIdle(
   let live: LiveRun | undefined;
   for (let isFirst = true; ; isFirst = false) {
     // A run that its child has left is repeated by another.
-    if (live === undefined || live.isLeft) live = registry.get(id);
+    if (live === undefined || live.phase === "detached") live = registry.get(id);
     if (!live && !(isFirst && isQueued)) {
       const view = await read();
       if (!view || view.row.state === "idle") return view;
@@ -235,7 +235,7 @@ export async function waitUntilIdle(
       // It was waited for there already.
       if (there !== null && !signals.some(({ aborted }) => aborted)) continue;
     }
-    if (live?.state === "idle") return live.isStored ? viewLiveRun(live) : read();
+    if (live?.phase === "stored") return viewLiveRun(live);
     if ((await waiter.next(live === undefined ? maxSleepMs : MAX_SLEEP_MS, signals)) === "aborted")
       return "aborted";
   }

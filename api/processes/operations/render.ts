@@ -27,6 +27,9 @@ const NO_USAGE: Usage = { queuedMs: 0, startMs: 0, wallMs: 0, cpuMs: 0, peakMemo
 /** The run as it is now. Its streams are views: valid until the next event of the run. */
 export function viewLiveRun(live: LiveRun): ProcessView {
   const { truncated, ...results } = live.results.read();
+  const { packages } = live.results;
+  const { artifacts } = live.files;
+  const isStored = live.phase === "stored";
   return {
     row: live.row,
     ...live.submitted,
@@ -35,9 +38,9 @@ export function viewLiveRun(live: LiveRun): ProcessView {
       stdoutTruncated: truncated.stdout,
       stderrTruncated: truncated.stderr,
       result: live.results.result,
-      errorDetail: live.isStored ? (live.ending?.error ?? null) : null,
-      artifacts: live.isStored && live.artifacts.length > 0 ? JSON.stringify(live.artifacts) : null,
-      packages: live.packages.length > 0 ? JSON.stringify(live.packages) : null,
+      errorDetail: isStored ? (live.ending?.error ?? null) : null,
+      artifacts: isStored && artifacts.length > 0 ? JSON.stringify(artifacts) : null,
+      packages: packages.length > 0 ? JSON.stringify(packages) : null,
       warnings: toJsonList(live.warnings),
     },
   };

@@ -5,7 +5,7 @@ import { createApprovalStore } from "#api/approvals/run-approvals.ts";
 import { parseKeyMaterial } from "#api/config/key-material.ts";
 import type { JournaledCall } from "#api/processes/model/records.ts";
 import type { ApprovalStore } from "#api/processes/pausing/approvals.ts";
-import { createRunRecords, readCarriedRun } from "#api/processes/pausing/run-records.ts";
+import { createPauseStore, readRestoredRun } from "#api/processes/pausing/transactions.ts";
 import { detachRun, lockProcess } from "#api/processes/store/pauses.ts";
 import { createKeyring } from "#api/secrets/keyring.ts";
 import { createRedactor } from "#api/secrets/redactor.ts";
@@ -43,7 +43,7 @@ async function startRun() {
     insert into processes (code, state, claim, environment, queued_at, started_at)
     values ('', 'running', ${claim}::uuid, 'none', now(), now()) returning id`;
   const name = { id: row?.id ?? 0, claim, run: claim };
-  return { name, records: createRunRecords(storage(), name) };
+  return { name, records: createPauseStore(storage(), name) };
 }
 
 const call = (seq: number): JournaledCall => ({
@@ -117,7 +117,7 @@ test("of a call that begins and another child that takes the run, one is first: 
     });
     const [begun] = await Promise.all([records.beginCall(call(1), null, NEVER), taking]);
     const [row] = await database.pool<{ claim: string }[]>`select claim from processes where id = ${name.id}`;
-    const carried = await readCarriedRun(storage(), { id: name.id, claim: row?.claim ?? "" });
+    const carried = await readRestoredRun(storage(), { id: name.id, claim: row?.claim ?? "" });
     const known = typeof carried === "string" ? [] : carried.calls.map(({ seq }) => seq);
     expect(known).toEqual(begun === "begun" ? [1] : []);
   }

@@ -1,8 +1,13 @@
 /** The tables of one process in memory, with the guards of the statements they stand for: see api/processes/store/. */
 
-import type { CallReply, CarriedCall, JournaledCall, RunApproval } from "#api/processes/model/records.ts";
+import type {
+  CallReply,
+  JournaledCall,
+  PreparedApproval,
+  RestoredCall,
+  RunApproval,
+} from "#api/processes/model/records.ts";
 import type { ApprovalState } from "#api/processes/model/states.ts";
-import type { PreparedApproval } from "#api/processes/pausing/approvals.ts";
 import type { Tables } from "./world.ts";
 
 interface StoredApproval extends RunApproval {
@@ -141,7 +146,7 @@ export function createMemoryTables(): Tables {
       checkpoint.detached = false;
       checkpoint.replays += 1;
       const { run, content } = checkpoint;
-      const calls: CarriedCall[] = [...journal.values()].map(({ call, reply }) => ({ ...call, reply }));
+      const calls: RestoredCall[] = [...journal.values()].map(({ call, reply }) => ({ ...call, reply }));
       const known = [...approvals.values()]
         .filter((approval) => approval.run === run)
         .map((one) => ({ ...one }));

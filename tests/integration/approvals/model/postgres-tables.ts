@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { createApprovalStore } from "#api/approvals/run-approvals.ts";
 import { decideApproval, expireApproval, listApprovals } from "#api/approvals/store.ts";
 import type { Pool } from "#api/db/pool.ts";
-import { createRunRecords, readCarriedRun } from "#api/processes/pausing/run-records.ts";
+import { createPauseStore, readRestoredRun } from "#api/processes/pausing/transactions.ts";
 import { cancelQueued, changeHeldState, finishRun, insertProcess } from "#api/processes/store/changes.ts";
 import { cancelDetached, lockProcess, recoverPausedRuns, requeueRun } from "#api/processes/store/pauses.ts";
 import { claimQueued, endAbandonedRuns, isAbandoned } from "#api/processes/store/queue.ts";
@@ -56,8 +56,8 @@ export function createPostgresTables(pool: Pool, vault: Vault): Tables {
       });
       return row ? { claim: row.claim as string, asked: row.asked } : null;
     },
-    records: (name) => createRunRecords(storage, name),
-    carry: (of, claim) => readCarriedRun(storage, { id: of, claim }),
+    records: (name) => createPauseStore(storage, name),
+    carry: (of, claim) => readRestoredRun(storage, { id: of, claim }),
     async finish(of, claim, exitState) {
       const ending = ENDINGS[exitState as keyof typeof ENDINGS];
       const row = await finishRun(pool, {

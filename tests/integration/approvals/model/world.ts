@@ -6,12 +6,14 @@
 
 import { askApprover } from "#api/processes/calls/ask.ts";
 import { RunCall } from "#api/processes/calls/call.ts";
+import { PendingApprovals } from "#api/processes/live/approvals.ts";
 import { CallLog } from "#api/processes/live/calls.ts";
-import type { CarriedRun } from "#api/processes/model/records.ts";
+import { RunResults } from "#api/processes/live/results.ts";
+import type { RestoredRun } from "#api/processes/model/records.ts";
 import type { ApprovalState } from "#api/processes/model/states.ts";
 import type { ApprovalStore } from "#api/processes/pausing/approvals.ts";
-import { RunPauses } from "#api/processes/pausing/run-pauses.ts";
-import type { RunRecords } from "#api/processes/pausing/run-records.ts";
+import { PauseController } from "#api/processes/pausing/controller.ts";
+import type { PauseStore } from "#api/processes/pausing/transactions.ts";
 import { createRedactor } from "#api/secrets/redactor.ts";
 import type { ToolCall, ToolCalls } from "#api/tools/contract.ts";
 
@@ -28,8 +30,8 @@ export interface Tables {
   create(): Promise<number>;
   /** The process, when it was queued. */
   claim(): Promise<{ claim: string; asked: boolean } | null>;
-  records(name: { id: number; claim: string; run: string }): RunRecords;
-  carry(id: number, claim: string): Promise<CarriedRun | string>;
+  records(name: { id: number; claim: string; run: string }): PauseStore;
+  carry(id: number, claim: string): Promise<RestoredRun | string>;
   finish(id: number, claim: string, exitState: string): Promise<boolean>;
   terminate(id: number, claim: string): Promise<boolean>;
   /** Of a process that no child holds. */
@@ -61,13 +63,21 @@ interface Live {
   claim: string;
   child: Child;
   calls: CallLog;
-  pauses: RunPauses;
+  approvals: PendingApprovals;
+  pauses: PauseController;
   over: AbortController;
   isLeft: boolean;
   isKilled: boolean;
   hasFailed: boolean;
 }
 
+const NO_LIMITS = {
+  maxStdoutBytes: 0,
+  maxStderrBytes: 0,
+  maxOutputBytes: 0,
+  maxResultBytes: 0,
+  maxWorkspaceBytes: 0,
+};
 const NO_USAGE = { queuedMs: 0, startMs: 0, wallMs: 0, cpuMs: 0, peakMemoryBytes: 0, toolCalls: 0 };
 const MAX_STEPS = 2000;
 const MAX_CRASHES = 3;
@@ -155,7 +165,7 @@ export class World {
       ...pending.flatMap((approval) =>
         (["approved", "denied", "expired"] as const).map((to) => this.#decide(approval, to)),
       ),
-      ...(live?.pauses.phase === "parked" ? [{ label: "hold passes", go: () => live.pauses.endHold() }] : []),
+      ...(live?.pauses.phase === "paused" ? [{ label: "hold passes", go: () => live.pauses.endHold() }] : []),
     ];
   }
 
@@ -207,7 +217,7 @@ export class World {
     if (outcome === null) return;
     this.decisions.set(approval, (this.decisions.get(approval) ?? 0) + 1);
     await this.#step(`told of ${approval}`, epoch);
-    this.#live?.pauses.decided(approval, to, null);
+    this.#live?.approvals.decide(approval, to, null);
   }
 
   async #kill(): Promise<void> {
@@ -258,7 +268,7 @@ export class World {
       <A extends unknown[], T>(label: string, work: (...given: A) => Promise<T>) =>
       (...given: A): Promise<T> =>
         this.#transaction(label, epoch, () => work(...given));
-    const records: RunRecords = {
+    const records: PauseStore = {
       pause: wrap("pause", inner.pause),
       resume: wrap("resume", inner.resume),
       detach: wrap("detach", inner.detach),
@@ -269,6 +279,7 @@ export class World {
       storeApprovals: inner.storeApprovals,
     };
     const calls = new CallLog(createRedactor());
+    const approvals = new PendingApprovals(() => {});
     const live: Live = {
       claim,
       child,
@@ -277,32 +288,36 @@ export class World {
       isKilled: false,
       hasFailed: false,
       calls,
-      pauses: new RunPauses({
+      approvals,
+      pauses: new PauseController({
         name,
-        calls,
-        records,
-        environment: { pause: () => child.pause(), resume: () => child.resume() },
-        holdMs: 2_000_000_000,
-        maxApprovals: 100,
-        log: console,
-        describe: () => ({ trail: [], usage: NO_USAGE, packages: [], snapshot: () => SNAPSHOT }),
-        hooks: {
-          parked: () => {},
-          goesOn: () => {},
-          detached: () => {
+        store: records,
+        run: {
+          calls,
+          approvals,
+          usage: NO_USAGE,
+          results: new RunResults(NO_LIMITS, createRedactor()),
+          snapshot: () => SNAPSHOT,
+          execution: { canPause: true, pause: () => child.pause(), resume: () => child.resume() },
+          pause: () => {},
+          resume: () => {},
+          detach: () => {
             live.isLeft = true;
             this.#live = null;
             this.#leaving += 1;
             over.abort();
             child.kill();
           },
-          asked: () => {},
-          end: () => {
+          decide: () => {
             live.hasFailed = true;
             over.abort();
             child.kill();
           },
         },
+        holdMs: 2_000_000_000,
+        maxApprovals: 100,
+        onPaused: () => {},
+        log: console,
       }),
     };
     this.#live = live;
@@ -311,7 +326,9 @@ export class World {
       const carried = await this.#transaction("carry", epoch, () => this.#tables.carry(id, claim));
       if (typeof carried === "string") live.hasFailed = true;
       else {
-        live.pauses.carry(carried);
+        live.approvals.restore(carried.approvals, carried.events);
+        live.pauses.name.run = carried.run;
+        live.pauses.journal.restore(carried);
         if (live.pauses.journal.findInterrupted()) live.hasFailed = true;
         child.log = structuredClone((carried.checkpoint as { calls: Logged[] }).calls);
       }
@@ -326,7 +343,7 @@ export class World {
       this.#leaving -= 1;
       return;
     }
-    if (exitState === "success") live.pauses.checkAllRepeated();
+    if (exitState === "success") live.pauses.journal.checkAllReplayed();
     if (live.hasFailed) exitState = "failed";
     if (live.isKilled) exitState = "canceled";
     live.pauses.close();

@@ -1,4 +1,4 @@
-/** Stores the pauses of one run: transactions over the statements of store/pauses.ts, with everything sealed. */
+/** The database side of the pauses of one run: transactions over the statements of store/pauses.ts. Everything is sealed. */
 
 import { randomUUID } from "node:crypto";
 import { promisify } from "node:util";
@@ -11,10 +11,11 @@ import type { PackageUse, Usage } from "#sdk";
 import type { ProcessFiles } from "../model/files.ts";
 import type {
   CallReply,
-  CarriedCall,
-  CarriedRun,
   JournaledCall,
   KeptAnswer,
+  PreparedApproval,
+  RestoredCall,
+  RestoredRun,
   RunSnapshot,
   SavedAnswer,
   TrailCall,
@@ -37,22 +38,22 @@ import {
   storeSnapshot,
   takeCheckpoint,
 } from "../store/pauses.ts";
-import type { ApprovalStore, PreparedApproval } from "./approvals.ts";
+import type { ApprovalStore } from "./approvals.ts";
 
 const compress = promisify(zstdCompress);
 const decompress = promisify(zstdDecompress);
-/** Smaller values are sealed as they are. */
+/** Smaller values are not compressed. */
 const MIN_COMPRESSED_CHARACTERS = 16 * 1024;
 const MAX_DECOMPRESSED_BYTES = 64 * 1024 * 1024;
-/** As many processes do not pause in the time that a count is relied on. */
+/** Fewer processes than this pause while a count is trusted. */
 const PLENTY_OF_ROOM = 500;
 const TRUST_MS = 500;
-/** A run that does not get to its next pause for this many children is not repeated again. */
+/** Replays of a run that does not reach its next pause. */
 const MAX_REPLAYS = 10;
 
 export type Sealer = Pick<Vault, "seal" | "keep" | "recall">;
 
-/** Whether one more process may pause: looked up now and then, as long as there is plenty of room. */
+/** Tells whether one more process may pause. While there is plenty of room, the count is trusted for a moment. */
 export interface PauseRoom {
   hasRoom(): Promise<boolean>;
 }
@@ -77,7 +78,7 @@ export interface PauseStorage {
   files: Pick<ProcessFiles, "store" | "open" | "maxStoredBytes" | "onFull">;
 }
 
-/** What is sealed of a paused run. */
+/** Encrypted part of a paused run. */
 interface KeptRun {
   checkpoint: unknown;
   trail: readonly TrailCall[];
@@ -85,13 +86,13 @@ interface KeptRun {
 
 export interface RunName {
   id: number;
-  /** Of this child. */
+  /** Claim of this child. */
   claim: string;
-  /** Of the first. */
+  /** Claim of the first child. */
   run: string;
 }
 
-export function createRunRecords(storage: PauseStorage, name: RunName): RunRecords {
+export function createPauseStore(storage: PauseStorage, name: RunName): PauseStore {
   const { pool, sealer, approvalStore } = storage;
   const { id } = name;
   const now = <T>(work: (db: Db) => Promise<T>): Promise<T> => pool.begin(work) as Promise<T>;
@@ -106,18 +107,18 @@ export function createRunRecords(storage: PauseStorage, name: RunName): RunRecor
     }
   }
 
-  /** Contents first: what refers to one has to find it. */
+  /** Stores contents first: whatever refers to one must find it. */
   async function storeSaved(saved: readonly SavedAnswer[]): Promise<KeptAnswer[]> {
     if (saved.length === 0) return [];
-    const stored = await storage.files.store(saved, id).catch(tellFull);
+    const stored = await storage.files.store(saved, id).catch(reportFull);
     return stored.map((file, index) => ({ ...file, seq: (saved[index] as SavedAnswer).seq }));
   }
 
   async function keep(db: Db, answers: readonly KeptAnswer[]): Promise<void> {
-    await keepSaved(db, id, answers, storage.files.maxStoredBytes).catch(tellFull);
+    await keepSaved(db, id, answers, storage.files.maxStoredBytes).catch(reportFull);
   }
 
-  function tellFull(error: unknown): never {
+  function reportFull(error: unknown): never {
     if (isStorageFull(error)) storage.files.onFull?.();
     throw error;
   }
@@ -131,11 +132,11 @@ export function createRunRecords(storage: PauseStorage, name: RunName): RunRecor
       const replies = answered.map(({ seq, reply }) => sealReply(sealer, id, seq, reply as CallReply));
       return now(async (db) => {
         if (kept.length > 0) {
-          // By itself: where the store is full, the failure of this statement is the one that is told.
+          // Apart from the others: if the store is full, the failure of this statement is the one to report.
           await lockProcess(db, id);
           await keep(db, kept);
         }
-        // Sent at once, done in this order.
+        // Sent together, executed in this order.
         const [, isPaused] = await Promise.all([
           lockProcess(db, id),
           pauseRun(db, name, { replayable, usage, unanswered }),
@@ -174,11 +175,11 @@ export function createRunRecords(storage: PauseStorage, name: RunName): RunRecor
         approvalId === null ? null : (when: Fragment) => approvalStore.use(pool, approvalId, attempts, when);
       const { outcome, isUsed } = await retryWhileAway(() => beginCall(pool, name, call, use), over);
       if (outcome === "gone") return "gone";
-      // A call that changes nothing may be made again after a server has died.
+      // A call that changes nothing may be made again after a server died.
       return approvalId === null || isUsed || !call.destructive ? "begun" : "used";
     },
     async endCall(seq, reply, saved) {
-      // Without it the reply is kept: a repetition ends there, and makes no call twice.
+      // The reply is kept even without the file: a replay ends there, and makes no call twice.
       await storeSaved(saved)
         .then((kept) => keep(pool, kept))
         .catch((error) => {
@@ -213,7 +214,7 @@ export function createRunRecords(storage: PauseStorage, name: RunName): RunRecor
       return sealLog(by, `${process}:${seq}`, reply);
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
-      const message = "The result is too large to be kept for a repetition of the run.";
+      const message = "The result is too large to be stored for a replay of the run.";
       return sealLog(by, `${process}:${seq}`, {
         ok: false,
         error: { name: "ToolError", message, code: "result_too_large" },
@@ -227,11 +228,11 @@ class RunIsGone extends Error {
   override readonly name = "RunIsGone";
 }
 
-/** What a run is repeated from; a sentence when it cannot be. Rejects when the database does. */
-export async function readCarriedRun(
+/** Returns what a run is replayed from, or a message if it cannot be. Rejects if the database does. */
+export async function readRestoredRun(
   storage: PauseStorage,
   { id, claim }: Pick<RunName, "id" | "claim">,
-): Promise<CarriedRun | string> {
+): Promise<RestoredRun | string> {
   const { pool, sealer, approvalStore } = storage;
   const [row, approvals, events, journal, saved, packages] = await Promise.all([
     takeCheckpoint(pool, id, claim),
@@ -241,8 +242,9 @@ export async function readCarriedRun(
     listSaved(pool, id),
     listPackages(pool, id),
   ]);
-  if (row === null) return "Nothing is stored to repeat it from.";
-  if (row.replays > MAX_REPLAYS) return `It was repeated ${MAX_REPLAYS} times and never got further.`;
+  if (row === null) return "Nothing is stored to replay it from.";
+  if (row.replays > MAX_REPLAYS)
+    return `It was replayed ${MAX_REPLAYS} times and never reached its next pause.`;
   const { run, usage } = row;
   const keys = journal.map(({ seq }) => `${id}:${seq}`);
   let kept: Map<string, unknown>;
@@ -250,10 +252,10 @@ export async function readCarriedRun(
     kept = await sealer.recall(pool, "call_log", [String(id), ...keys]);
   } catch (error) {
     if (!(error instanceof Error) || !("code" in error) || error.code !== "secrets_key_missing") throw error;
-    return `What it is repeated from does not open. ${error.message}`;
+    return `What it is replayed from cannot be decrypted. ${error.message}`;
   }
   const packed = kept.get(String(id));
-  if (packed === undefined) return "Nothing is stored to repeat it from.";
+  if (packed === undefined) return "Nothing is stored to replay it from.";
   const { checkpoint, trail } = (await unpack(packed)) as KeptRun;
   const calls = journal.map(({ endedAt, ...call }) => {
     const reply = (kept.get(`${id}:${call.seq}`) as CallReply | undefined) ?? null;
@@ -284,42 +286,41 @@ async function unpack(packed: unknown): Promise<unknown> {
 }
 
 export interface PauseRecord {
-  /** As the environment gave it; null: it cannot be repeated. */
+  /** As the environment gave it. Null if the run cannot be replayed. */
   checkpoint: unknown;
   approvals: readonly PreparedApproval[];
-  /** Calls under way, and calls whose reply the checkpoint lacks. */
-  calls: readonly CarriedCall[];
-  /** Requests whose reply the checkpoint lacks: what is kept of calls is about these only. */
+  /** Calls in progress, and calls whose reply the checkpoint lacks. */
+  calls: readonly RestoredCall[];
+  /** Requests whose reply the checkpoint lacks. Only their calls are kept. */
   unanswered: readonly number[];
-  /** Answers that became files, and whose content is not stored yet. */
+  /** Answers that became files whose content is not stored yet. */
   saved: readonly SavedAnswer[];
   trail: readonly TrailCall[];
   usage: Usage;
   packages: readonly PackageUse[];
 }
 
-/** The database's part of one run. Everything rejects when the database does; `false` is that the run is not there any more. */
-export interface RunRecords {
-  /** One transaction: approvals, checkpoint, calls, state. `replayable` false: the checkpoint was too large to be kept. */
+/** Everything rejects if the database does, and resolves with `false` if the run is gone. */
+export interface PauseStore {
+  /** Stores approvals, checkpoint, calls and state in one transaction. Not `replayable` without a checkpoint that can be stored. */
   pause(record: PauseRecord): Promise<{ replayable: boolean } | null>;
   resume(withdrawn: readonly string[]): Promise<boolean>;
-  /** False also when a person has decided meanwhile: then the run goes on here. */
+  /** Resolves with false also if an approver decided meanwhile: then the run continues here. */
   detach(waiting: readonly string[], snapshot: RunSnapshot): Promise<boolean>;
   /**
-   * `approvalId` is marked as used in the same transaction: `used` when it was, by a call that may have been carried out.
-   * Tried for some seconds, unless `over` aborts.
+   * Marks `approvalId` as used in the same transaction. Resolves with `used` if a call that may have been carried out did so before.
+   * Retries for some seconds, unless `over` aborts.
    */
   beginCall(
     call: JournaledCall,
     approvalId: string | null,
     over: AbortSignal,
   ): Promise<"begun" | "used" | "gone">;
-  /** `saved`: what its answer became. */
+  /** `saved`: the file that the answer became. */
   endCall(seq: number, reply: CallReply, saved: readonly SavedAnswer[]): Promise<void>;
-  /** Tried for some seconds, unless `over` aborts. */
+  /** Retries for some seconds, unless `over` aborts. */
   useAnswer(approvalId: string, over: AbortSignal): Promise<unknown>;
-  /** Whether one more process may pause. */
   hasRoom(): Promise<boolean>;
-  /** For environments that cannot pause: the run goes on, and so does its clock. */
+  /** For environments that cannot pause: the run and its clock continue. */
   storeApprovals(approvals: readonly PreparedApproval[]): Promise<boolean>;
 }
