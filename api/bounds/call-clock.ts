@@ -3,7 +3,7 @@ import { performance } from "node:perf_hooks";
 
 export class CallClock {
   readonly #startedMs = performance.now();
-  /** Before this child of the run. */
+  /** In earlier children of the run. */
   readonly #waitedBeforeMs: number;
   #waitedMs = 0;
   #waitingSinceMs: number | null = null;
@@ -12,7 +12,6 @@ export class CallClock {
     this.#waitedBeforeMs = waitedBeforeMs;
   }
 
-  /** From now on the call waits for an approval. */
   wait(): void {
     this.#waitingSinceMs ??= performance.now();
   }

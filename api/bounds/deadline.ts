@@ -1,4 +1,4 @@
-/** Waits with an end: modules are foreign code, and one that never answers must not hold up the server. */
+/** Bounds waits: a module is foreign code, and one that never answers must not hold up the server. */
 
 export class DeadlineExceeded extends Error {
   override readonly name = "DeadlineExceeded";

@@ -1,14 +1,11 @@
 /**
- * Which paths a package may hold: relative, without detours, the same on every file system. Pure. A set of accepted
- * paths refuses what would land on something accepted before, also where letters' case or accents are written alike.
+ * Accepts the paths a package may hold: relative, without detours, the same on every file system. Refuses a path
+ * that differs from an accepted one only in case or in how accents are encoded.
  */
 
 export const PATH_LIMITS = { maxPathBytes: 1000, maxSegmentBytes: 255, maxDepth: 32 } as const;
 
-/**
- * The segments of an accepted path; empty for the root itself (`./`).
- * @throws Error naming the path and what is wrong with it.
- */
+/** Returns no segments for the root (`./`). @throws Error naming the path and why it is refused. */
 export function splitEntryPath(name: string): string[] {
   const refuse = (problem: string) => new Error(`The path ${JSON.stringify(name.slice(0, 200))} ${problem}.`);
   if (Buffer.byteLength(name) > PATH_LIMITS.maxPathBytes) {
@@ -28,12 +25,9 @@ export function splitEntryPath(name: string): string[] {
 }
 
 export interface AcceptedPaths {
-  /** Folders and files, those included that are only implied by what is in them. */
+  /** Counts folders and files, implied folders included. */
   readonly count: number;
-  /**
-   * Accepts a path and the folders above it. Answers the folders that are new, the outermost first, itself included if
-   * it is one. Throws Error when the path is there already or clashes with one that is.
-   */
+  /** Returns the folders that are new, outermost first. Throws if the path exists or clashes with an accepted one. */
   add(segments: readonly string[], kind: "file" | "folder"): string[];
 }
 

@@ -1,9 +1,9 @@
-/** What foreign code says when it fails, made safe to store and to show. */
+/** Makes error messages of foreign code safe to store and to show. */
 import { quoteForeign } from "#modules/shared/failures.ts";
 
 const MAX_FAILURE_CHARACTERS = 2000;
 
-/** Replaces known secrets first and cuts afterwards: `cut` of the redactor. */
+/** The redactor's `cut`: replaces secrets first and shortens afterwards. */
 export type Cut = (text: string, maxCharacters: number) => string;
 
 /** A message of 1 to 2000 characters for anything that was thrown; never a stack. */

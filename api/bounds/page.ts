@@ -1,24 +1,21 @@
-/** Pages of listings: rows are read until a page is full of those that are shown, and one more is known to follow. */
-
-/** Rows read at a time, and how often, where most of them are not shown. */
 const CHUNK_ROWS = 200;
 const MAX_CHUNKS = 100;
 
 export interface PageRequest<Position> {
-  /** Where the page before has ended; null: the first page. */
+  /** Null for the first page. */
   from: Position | null;
   limit: number;
 }
 
 export interface RowPage<Row, Position> {
   rows: Row[];
-  /** Where the next page starts; null at the end. */
+  /** Null at the end. */
   next: Position | null;
 }
 
 /**
- * `read` answers the rows after a position, in order, `limit` at most; `show` drops those that the caller may not see.
- * Where it drops nearly all, a page may have fewer rows than asked for although a next page follows.
+ * `show` drops rows that the caller may not see. If it drops nearly all, a page may have fewer rows than asked for
+ * although a next page follows.
  */
 export async function readPage<Row, Position>(
   { from, limit }: PageRequest<Position>,
@@ -43,7 +40,6 @@ export async function readPage<Row, Position>(
   return { rows, next: at };
 }
 
-/** For rows that have the position in their order as a number. */
 export function readNumberedPage<Row extends { position: number }>(
   page: PageRequest<number>,
   read: (page: PageRequest<number>) => Promise<Row[]>,

@@ -10,7 +10,7 @@ export interface QueueOptions {
 }
 
 export interface TurnOptions {
-  /** Never refused: for the host's own work, which is bounded elsewhere. */
+  /** Is never refused. The host's own work is bounded elsewhere. */
   always?: boolean;
 }
 

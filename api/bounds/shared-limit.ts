@@ -1,4 +1,4 @@
-/** Work that all keys share a limit of: of the keys that wait, the one with the least work under way is next. */
+/** Lets all keys share one limit: the waiting key with the least work under way is next. */
 import { createSharedRoom } from "#runner/shared-room.ts";
 
 export interface SharedLimit {

@@ -12,7 +12,6 @@ import { createAcceptedPaths, splitEntryPath } from "./entry-paths.ts";
 /** Archives that are unpacked together share one budget. */
 export interface ArchiveBudget {
   readonly maxBytes: number;
-  /** Files and folders. */
   readonly maxEntries: number;
   usedBytes: number;
   usedEntries: number;
@@ -30,7 +29,6 @@ export interface ArchiveRules {
 export interface Unpacked {
   entries: number;
   files: number;
-  /** Of the files. */
   bytes: number;
 }
 

@@ -1,4 +1,4 @@
-/** Which packages are installed, in memory, and which one an import means. Told of changes by the revisions of the database. */
+/** Holds the installed packages in memory and resolves imports to versions. Follows the database's revisions. */
 import semver from "semver";
 import type { Db } from "#api/db/pool.ts";
 import type { RevisionWatch } from "#api/db/revisions.ts";
@@ -6,22 +6,21 @@ import { createToolIndex } from "#kernel/tool-search/tool-index.ts";
 import { type KnownPackage, readKnownPackages } from "./store.ts";
 
 export interface PackageDirectory {
-  /** The version that an import means; null: none fits. `range` null: the newest. */
+  /** Returns null if no version fits; a `range` of null means the newest. */
   find(name: string, range: string | null): KnownPackage | null;
-  /** All versions, the newest first. */
+  /** Newest first. */
   versionsOf(name: string): readonly KnownPackage[];
-  /** Of each name the newest, by name. */
+  /** The newest version of each name, by name. */
   newest(): readonly KnownPackage[];
-  /** Of the newest those that words fit, as tools are searched, the best first; a few. */
+  /** Searches as tools are searched; returns the few best. */
   search(words: string, accepts: (name: string) => boolean): KnownPackage[];
 }
 
 const MAX_FOUND = 5;
 const MAX_DESCRIPTION_CHARACTERS = 100;
-/** What packages are to the index of tools. */
 const INDEXED_AS = "npm";
 
-/** Before the watch starts. */
+/** Call before the watch starts. */
 export function createPackageDirectory(db: Db, watch: Pick<RevisionWatch, "follow">): PackageDirectory {
   let byName = new Map<string, KnownPackage[]>();
   let newest: KnownPackage[] = [];
@@ -42,7 +41,7 @@ export function createPackageDirectory(db: Db, watch: Pick<RevisionWatch, "follo
     );
   });
 
-  /** A version before a release is meant only where the range says so, or where there is no other. */
+  /** A pre-release is chosen only if the range names one or there is no other version. */
   function find(name: string, range: string | null): KnownPackage | null {
     const versions = byName.get(name) ?? [];
     if (range === null || range === "" || range === "latest") {
@@ -66,7 +65,7 @@ export function createPackageDirectory(db: Db, watch: Pick<RevisionWatch, "follo
   };
 }
 
-/** Descriptions stand in lists and comments, which end at what JavaScript takes for the end of a line. */
+/** Removes line ends of JavaScript: descriptions appear in lists and comments. */
 function toLine(text: string): string {
   const line = text.replaceAll(/[\p{C}\p{Z}]+/gu, " ").trim();
   return line.length <= MAX_DESCRIPTION_CHARACTERS

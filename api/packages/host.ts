@@ -1,4 +1,4 @@
-/** Installed packages as runs see them: which one an import means for whoever runs it, and its code. */
+/** Gives runs the installed packages: resolves imports for a caller and reads code. */
 import { text } from "node:stream/consumers";
 import semver from "semver";
 import type { Db } from "#api/db/pool.ts";
@@ -19,7 +19,7 @@ export interface PackageHostOptions {
   /** Resolves when the packages that come with the server are in the directory. */
   starterStored(): Promise<void>;
   mayImport(caller: CallCaller, name: string): boolean;
-  /** Of the names those that are most alike, the best first. */
+  /** Returns the most similar names, best first. */
   pickSimilar(asked: string, names: readonly string[], max: number): string[];
 }
 
@@ -45,7 +45,7 @@ export function createPackageHost(options: PackageHostOptions): PackageHost {
 
   return {
     async find(caller, { name, range }) {
-      // The first runs of a new server may be quicker than the storing of what comes with it.
+      // The first runs of a new server may come before the starter set is stored.
       if (directory.versionsOf(name).length === 0) await starterStored();
       const versions = directory.versionsOf(name);
       if (versions.length > 0 && !mayImport(caller, name)) {

@@ -39,7 +39,6 @@ export interface Installations extends AsyncDisposable {
 /** The signal aborts when the row was given up. */
 interface Progress {
   readonly signal: AbortSignal;
-  /** Stores the last step. */
   end(): Promise<void>;
   note(step: InstallStep, done: number, total: number | null): void;
 }
@@ -48,7 +47,6 @@ const MAX_WAITING = 20;
 const NOTED_MS = 500;
 const HEARTBEAT_MS = 10_000;
 const FOLDER_PREFIX = "install-";
-/** Much more than an installation may take. */
 const LEFT_MS = 3_600_000;
 
 export function createInstallations(options: InstallationsOptions): Installations {
@@ -81,7 +79,6 @@ export function createInstallations(options: InstallationsOptions): Installation
     if (ended !== null) options.onEnd(ended, performance.now() - startedMs);
   }
 
-  /** Resolves with the version. */
   async function installInto(row: InstallationRow, lock: unknown, progress: Progress): Promise<string> {
     stopped.signal.throwIfAborted();
     const { name, range } = row;
@@ -177,7 +174,7 @@ function trackProgress(db: Db, id: string): Progress {
   async function write(): Promise<void> {
     noted = latest;
     notedAtMs = performance.now();
-    // A database that is away is no reason to give up.
+    // Continues while the database is away.
     if (!(await noteStep(db, id, latest).catch(() => true))) lost.abort();
   }
   const timer = setInterval(() => {

@@ -1,14 +1,10 @@
-/**
- * What the packages feature takes and answers over HTTP: one schema per thing, from which types, validation and the OpenAPI
- * document follow. No behaviour.
- */
+/** Schemas of packages over HTTP. Types, validation and the OpenAPI document follow from them. */
 import { z } from "zod";
 import { advisorySchema, INSTALL_STEPS, treeMemberSchema } from "./install/messages.ts";
 import { packageNameSchema, packageRangeSchema, packageVersionSchema } from "./install/names.ts";
 
-/** Of the columns `project`: there is one for now. */
+/** The only value of the columns `project` for now. */
 export const PROJECT = "default";
-/** A lock file, as JSON text. */
 const MAX_LOCK_CHARACTERS = 1_000_000;
 
 const count = z.int().nonnegative();
@@ -40,7 +36,6 @@ export const packageListSchema = z.object({
   nextCursor: z.string().nullable(),
 });
 
-/** What is stored of a package beside its columns. */
 export const packageDetailsSchema = z.object({
   description: z.string(),
   homepage: z.string().nullable(),

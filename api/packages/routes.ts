@@ -1,4 +1,4 @@
-/** Packages over HTTP. What a key may not import it neither sees nor changes; installing and removing need a scope of their own. */
+/** Packages over HTTP. A key neither sees nor changes packages that its scripts may not import. */
 import type { FastifyRequest } from "fastify";
 import { z } from "zod";
 import type { App } from "#api/http/app-type.ts";

@@ -66,14 +66,12 @@ function createReading(deps: PackagesDeps) {
       return { packages: rows.map(toSummary), next };
     },
 
-    /** Throws not_found. */
     async get(viewer: CallCaller, name: string, version: string): Promise<PackageRecord> {
       const row = await find(deps, viewer, name, version);
       const { packages: _packages, advisories: _advisories, ...summary } = toSummary(row);
       return { ...summary, ...row.details };
     },
 
-    /** Throws not_found. */
     async types(
       viewer: CallCaller,
       name: string,
@@ -84,7 +82,6 @@ function createReading(deps: PackagesDeps) {
       return { files: content === null ? {} : JSON.parse(await text(content.stream(0, content.size))) };
     },
 
-    /** Lists what the caller may import, by name. */
     listNames(viewer: CallCaller): readonly PackageName[] {
       return directory.newest().filter(({ name }) => mayImport(viewer, name));
     },
@@ -122,7 +119,6 @@ function createInstalling(deps: PackagesDeps) {
       return toInstallation(row);
     },
 
-    /** Throws not_found. */
     async installation(viewer: CallCaller, id: string): Promise<Installation> {
       let row = await findInstallation(db, id);
       if (row?.state === "running" && (await giveUpLostInstallations(db)) > 0)

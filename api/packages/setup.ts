@@ -1,4 +1,4 @@
-/** The packages of one server, put together: the directory, installations, what runs read, the starter set, and the sweeps. */
+/** Composes the packages of a server: directory, installations, code for runs, starter set, sweeps. */
 import { join } from "node:path";
 import type { Environments } from "#api/components/modules/environments.ts";
 import type { Config } from "#api/config.ts";
@@ -22,9 +22,8 @@ import { createTrials } from "./trials.ts";
 
 const SWEEP_INTERVAL_MS = 10 * 60_000;
 const BATCH_ROWS = 100;
-/** A run may import what was removed while it runs. */
+/** A run may still import a package that was removed. */
 const UNUSED_MS = 24 * 3_600_000;
-/** Of the starter set, where it could not be stored. */
 const FIRST_RETRY_MS = 1000;
 const MAX_RETRY_MS = 30_000;
 const KEPT_INSTALLATIONS = 500;
@@ -38,7 +37,7 @@ export interface PackageSetupOptions
   watch: Pick<RevisionWatch, "follow" | "refresh">;
   contents: ContentStore;
   environments: Environments;
-  /** The guarded one. */
+  /** The guarded fetch. */
   fetch: typeof globalThis.fetch;
   config: Pick<
     Config,
@@ -49,20 +48,19 @@ export interface PackageSetupOptions
     | "packageMinAgeDays"
     | "packageAdvisories"
   >;
-  /** Of the packages that come with the server; null: they are not stored. */
+  /** Null to store no starter set. */
   starterFolder: string | null;
   log: ModuleLogger;
 }
 
 export interface PackageSetup extends AsyncDisposable {
   packages: Packages;
-  /** For processes. */
   host: PackageHost;
-  /** Begins the sweeps, and stores the starter set. */
+  /** Starts the sweeps and stores the starter set. */
   start(): void;
 }
 
-/** Before the revisions are watched. */
+/** Call before the revisions are watched. */
 export function openPackages(options: PackageSetupOptions): PackageSetup {
   const {
     pool: db,

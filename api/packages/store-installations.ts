@@ -1,4 +1,3 @@
-/** The statements of installations, one function each. */
 import { randomBytes } from "node:crypto";
 import type { PageRequest } from "#api/bounds/page.ts";
 import type { Db } from "#api/db/pool.ts";
@@ -23,7 +22,7 @@ function columns(db: Db) {
     created_at as "createdAt", completed_at as "completedAt"`;
 }
 
-/** `isNew` false: the same is under way already, and is answered. */
+/** Returns a running installation of the same package with `isNew` false. */
 export async function beginInstallation(
   db: Db,
   { name, range, lockHash, createdBy }: NewInstallation,
@@ -43,7 +42,7 @@ export async function beginInstallation(
   }
 }
 
-/** False: it is not under way any more, because it was given up. */
+/** Returns false if the installation was given up. */
 export async function noteStep(
   db: Db,
   id: string,
@@ -55,7 +54,7 @@ export async function noteStep(
   return count === 1;
 }
 
-/** Null: it was given up before. */
+/** Returns null if it was given up before. */
 export async function endInstallation(
   db: Db,
   id: string,
@@ -68,10 +67,10 @@ export async function endInstallation(
   return row ?? null;
 }
 
-/** A server says every ten seconds that it works on an installation. */
+/** Servers report every ten seconds that they work on an installation. */
 const LOST_MS = 120_000;
 
-/** Of servers that are gone. */
+/** Gives up installations of lost servers. */
 export async function giveUpLostInstallations(db: Db): Promise<number> {
   const { count } = await db`
     update package_installations set state = 'failed', completed_at = now(),
@@ -87,7 +86,6 @@ export async function findInstallation(db: Db, id: string): Promise<Installation
   return row ?? null;
 }
 
-/** Newest first. */
 export async function listInstallations(
   db: Db,
   { from, limit }: PageRequest<number>,
@@ -98,7 +96,6 @@ export async function listInstallations(
     order by position desc limit ${limit}`;
 }
 
-/** All but the newest `kept`. */
 export async function deleteOldInstallations(db: Db, kept: number): Promise<number> {
   const { count } = await db`
     delete from package_installations where project = ${PROJECT} and state <> 'running' and position <= (

@@ -1,4 +1,3 @@
-/** The statements of installed packages and their bundles, one function each. */
 import type { PageRequest } from "#api/bounds/page.ts";
 import type { Db } from "#api/db/pool.ts";
 import { type PackageDetails, type PackageFilter, PROJECT } from "./model.ts";
@@ -7,7 +6,7 @@ export interface PackageRow {
   name: string;
   version: string;
   digest: string;
-  /** A content; null: none. */
+  /** Id of a content, or null. */
   types: string | null;
   source: "registry" | "starter";
   details: PackageDetails;
@@ -15,7 +14,7 @@ export interface PackageRow {
   installedAt: Date;
 }
 
-/** What every server holds in memory of each. */
+/** Servers hold this in memory. */
 export interface KnownPackage extends Pick<PackageRow, "name" | "version" | "digest"> {
   exports: string[];
   description: string;
@@ -26,7 +25,7 @@ function columns(db: Db) {
     installed_at as "installedAt"`;
 }
 
-/** Its contents are there. False: this version is installed already, and stays as it is. */
+/** Store its contents first. Returns false if this version is installed, and leaves it as it is. */
 export async function insertPackage(
   db: Db,
   row: Omit<PackageRow, "installedAt"> & { mappings: string | null },
@@ -51,7 +50,6 @@ export async function findPackageRow(db: Db, name: string, version: string): Pro
   return row ?? null;
 }
 
-/** By name and version, as texts. */
 export async function listPackageRows(
   db: Db,
   { name }: PackageFilter,
@@ -70,7 +68,7 @@ export async function readKnownPackages(db: Db): Promise<KnownPackage[]> {
     from packages where project = ${PROJECT}`;
 }
 
-/** Null: there was none. Its bundle stays for a while: runs may still read it. */
+/** Returns null if there was none. The bundle stays for a while: runs may still read it. */
 export async function deletePackage(
   db: Db,
   name: string,
@@ -97,14 +95,13 @@ export async function readRemovedStarters(db: Db): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-/** Null: there is none of this digest (any more). */
 export async function findBundle(db: Db, digest: string): Promise<{ mappings: string | null } | null> {
   const [row] = await db<{ mappings: string | null }[]>`
     select mappings from package_bundles where project = ${PROJECT} and digest = ${digest}`;
   return row ?? null;
 }
 
-/** Bundles that no package and no process that may be repeated names, and that were not used for a while. */
+/** Deletes bundles that no package and no replayable process names, and that were unused for a while. */
 export async function deleteUnusedBundles(db: Db, unusedMs: number, maxRows: number): Promise<number> {
   const { count } = await db`
     with over as (
@@ -123,7 +120,6 @@ export async function deleteUnusedBundles(db: Db, unusedMs: number, maxRows: num
   return count;
 }
 
-/** For the metrics. */
 export async function sumPackages(db: Db): Promise<{ packages: number; bytes: number }> {
   const [row] = await db<{ packages: number; bytes: number }[]>`
     select (select count(*)::int from packages) as packages,

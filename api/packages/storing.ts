@@ -1,4 +1,4 @@
-/** Puts packages into the store, those that come with the server too: contents first, then the row that names them. */
+/** Stores packages, the starter set too: contents first, then the row that names them. */
 import { open, readdir, readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { Db } from "#api/db/pool.ts";
@@ -17,7 +17,7 @@ export interface NewPackage {
   installedBy: string;
 }
 
-/** False: this version is installed already. */
+/** Returns false if this version is installed. */
 export async function storePackage(
   db: Db,
   contents: Pick<ContentStore, "put">,
@@ -57,8 +57,8 @@ async function* once(bytes: Buffer): AsyncGenerator<Buffer> {
 }
 
 /**
- * Stores those of the starter set that are not there, but for names that an operator has removed. Returns how many, and which
- * ones the folder does not have. They are read one after the other: together they are large.
+ * Stores what is missing of the starter set, except names that an operator has removed. Reads one file after the
+ * other: together they are large.
  */
 export async function storeStarterSet(
   db: Db,
@@ -88,7 +88,7 @@ export async function storeStarterSet(
 const NAMED = /^\{"name":"([^"]+)","version":"([^"]+)"/;
 const NAMED_BYTES = 512;
 
-/** What a file holds, by its beginning: a start that has nothing to store reads no more. */
+/** Reads only the beginning of a file, so a start with nothing to store is quick. */
 async function readNamed(place: string): Promise<{ name: string; version: string } | null> {
   await using file = await open(place);
   const { buffer, bytesRead } = await file.read(Buffer.alloc(NAMED_BYTES), 0, NAMED_BYTES, 0);
@@ -96,12 +96,11 @@ async function readNamed(place: string): Promise<{ name: string; version: string
   return name === undefined || version === undefined ? null : { name, version };
 }
 
-/** As runner/packages/starter.ts writes it. */
 type StarterFile = BundledPackage & {
   about: { description?: string; homepage?: string; tree: StarterMember[] };
 };
 
-/** They were fetched and checked as the dependencies of the server are, by its lock file: their tree is what that says. */
+/** Takes the tree from the server's lock file, which npm checked when it installed them. */
 function describeStarter(
   { version }: BundledPackage,
   {

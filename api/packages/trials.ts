@@ -1,6 +1,6 @@
 /**
- * Tries a package before it is installed: a script that imports it and does nothing else, in the active environment, as every
- * script runs. What it does there stays there.
+ * Tries a package before it is installed: a script imports it in the active environment, as every script runs, and
+ * does nothing else.
  */
 import { waitAtMost } from "#api/bounds/deadline.ts";
 import type { Environments } from "#api/components/modules/environments.ts";
@@ -9,16 +9,16 @@ import type { ExecutionOutcome, FoundPackage, PackageCode } from "#sdk";
 type Tried = FoundPackage & PackageCode;
 
 export interface Trials {
-  /** Null: it can be imported. A sentence: what came of it. */
+  /** Resolves with null, or with why it cannot be imported. */
   run(tried: Tried): Promise<string | null>;
-  /** What an execution tries; null: it is none of a trial. */
+  /** Returns null for an execution that is not a trial. */
   find(eid: number): Tried | null;
 }
 
 const TIMEOUT_MS = 10_000;
-/** With the wait for a place among the runs. */
+/** Includes the wait for a slot. */
 const MAX_MS = 120_000;
-/** Beyond every id of a process. */
+/** Greater than any process id. */
 const FIRST_EID = Number.MAX_SAFE_INTEGER - 1;
 const MAX_SHOWN_CHARACTERS = 500;
 
@@ -52,7 +52,6 @@ export function createTrials(environments: Pick<Environments, "acquire">): Trial
   };
 }
 
-/** Exactly this version, by the first of what it exports. */
 function scriptFor({ name, version, exports }: Tried): string {
   const path = exports.includes(".") ? "" : (exports[0] ?? "").slice(1);
   return `await import(${JSON.stringify(`npm:${name}@${version}${path}`)}); return true;`;

@@ -1,6 +1,6 @@
 /**
- * The key of a server that was started without any setup: a file in the data directory, of mode 0600, made once. Lost
- * with the directory, and with it every secret that was sealed with it.
+ * Makes and reads the key of a server without CYRNEL_SECRETS_KEY: a file of mode 0600 in the data folder. Whoever
+ * loses the folder loses all secrets.
  */
 import { createSecretKey, type KeyObject, randomBytes, randomUUID } from "node:crypto";
 import { constants } from "node:fs";
@@ -15,11 +15,10 @@ const OTHERS = 0o077;
 export interface FileKey {
   key: KeyObject;
   path: string;
-  /** Whether this call made it. */
   isNew: boolean;
 }
 
-/** The key of the folder, or null when it has none. Throws a sentence for the operator. */
+/** Returns null if the folder has no key. Throws a message for the operator. */
 export async function readKeyFile(directory: string): Promise<FileKey | null> {
   const file = path.join(directory, FILE_NAME);
   let handle: Awaited<ReturnType<typeof open>>;
@@ -52,13 +51,13 @@ export async function readKeyFile(directory: string): Promise<FileKey | null> {
   }
 }
 
-/** The key of the folder; made when there is none. Of two servers that make one at once, both get the same. */
+/** Makes the key if there is none. Two servers that do so at once get the same key. */
 export async function ensureKeyFile(directory: string): Promise<FileKey> {
   const existing = await readKeyFile(directory);
   if (existing) return existing;
   await mkdir(directory, { recursive: true, mode: 0o711 });
   const file = path.join(directory, FILE_NAME);
-  // Whole or not at all: a file that is cut short by a crash would be no key, and that could not be seen.
+  // Written whole or not at all: nobody could tell a truncated key from a good one.
   const draft = path.join(directory, `.${FILE_NAME}.${randomUUID()}`);
   const bytes = randomBytes(KEY_BYTES);
   try {

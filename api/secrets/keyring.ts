@@ -1,4 +1,4 @@
-/** The keys that secrets are sealed with: one that seals, and any number of earlier ones that only open. */
+/** Holds the key that seals secrets, and earlier keys that only open them. */
 import { createHash, type KeyObject } from "node:crypto";
 
 export interface SecretsKey {
@@ -8,11 +8,8 @@ export interface SecretsKey {
 }
 
 export interface Keyring {
-  /** What everything new is sealed with. */
   readonly current: SecretsKey;
-  /** Ids of all of them. */
   readonly kids: readonly string[];
-  /** Null for a key this server does not have. */
   find(kid: string): KeyObject | null;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Keeps known secret values out of what leaves the server: replaces each of 8 characters or more, in every form it turns
- * up in, by `[secret]`. Costs nothing while no secret is known.
+ * Replaces known secrets of 8 characters or more, in every form they take, by `[secret]` in what leaves the server.
+ * Costs nothing while no secret is known.
  */
 import { isRawInteger, type PrintLevel, parseExactJson } from "#sdk";
 import { collectValues, listForms } from "./redaction/forms.ts";
@@ -20,15 +20,13 @@ import {
   replaceInPiece,
 } from "./redaction/replace.ts";
 
-/** A stream whose secrets may be split over its chunks. */
 export interface ByteStreamRedactor {
-  /** What can be passed on: whole lines. Everything at once while no secret is known. */
+  /** Returns whole lines, or everything at once while no secret is known. */
   push(chunk: Buffer, level?: PrintLevel): Buffer;
-  /** What was held back. */
   end(): Buffer;
-  /** As `end`, when more was written than came here: without an end that may be the first part of a secret. */
+  /** Ends a stream that was cut: its end may be the first part of a secret. */
   cut(): Buffer;
-  /** Where the level changes in the bytes that were passed on last: most streams have none. */
+  /** Level changes in the bytes that were returned last. */
   readonly levels: readonly LevelChange[];
 }
 
@@ -38,26 +36,18 @@ interface LevelChange {
 }
 
 export interface Redactor {
-  /**
-   * These are the values of the owner now. Those it had before stay known (32 at most): answers to calls that were made
-   * with them are still on their way.
-   */
+  /** Up to 32 earlier values stay known: answers to calls made with them are still on their way. */
   setOwner(ownerKey: string, values: Record<string, unknown>): void;
-  /** Forgets every value of the owner: when it is gone for good. */
   dropOwner(ownerKey: string): void;
-  /** The text without secrets; the same string when it holds none. */
   text(text: string): string;
   /**
-   * As `text`, cut afterwards. The text may have been cut before, by who did not know its secrets: the first part of one at its
-   * end, 8 characters or more, is replaced too.
+   * Shortens the text after replacing. Also replaces the first 8 characters or more of a secret at the end, where
+   * foreign code may have cut the text.
    */
   cut(text: string, maxCharacters: number): string;
-  /** As `text`, for JSON text: what comes back is JSON text again. */
+  /** Returns valid JSON text again. */
   jsonText(text: string): string;
-  /**
-   * A JSON value without secrets, names of members included; the same value when it holds none. What cannot be written
-   * as JSON is replaced whole.
-   */
+  /** Replaces names of members too. A value that JSON cannot express is replaced whole. */
   value<T>(json: T): T;
   createByteStream(): ByteStreamRedactor;
 }
@@ -71,10 +61,9 @@ interface OwnerValues {
   retired: string[];
 }
 
-/** Over everything that is known. */
 interface Matchers {
   text: Matcher;
-  /** For UTF-8 as one character per byte. */
+  /** Patterns as UTF-8, one character per byte. */
   bytes: Matcher;
 }
 
@@ -83,7 +72,7 @@ export function createRedactor(): Redactor {
   let matchers: Matchers | null = null;
   let isCurrent = true;
 
-  /** Built at the first use after a change: many owners are set one after another. */
+  /** Rebuilds at the first use after a change: many owners are set one after another. */
   function known(): Matchers | null {
     if (!isCurrent) {
       matchers = build(owners);
@@ -100,7 +89,7 @@ export function createRedactor(): Redactor {
   function jsonText(input: string): string {
     const found = known();
     if (found === null || !holdsAny(found.text, input)) return input;
-    // By its parts: a number must not become half a number, nor a marker end an escape sequence.
+    // Member by member: a marker must not split a number or an escape sequence.
     const lineEnd = input.endsWith("\n") ? "\n" : "";
     try {
       return JSON.stringify(redactTree(parseExactJson(input), text)) + lineEnd;
@@ -146,14 +135,13 @@ export function createRedactor(): Redactor {
 }
 
 function createByteStream(known: () => Matchers | null): ByteStreamRedactor {
-  /** Null: nothing that came was looked at. */
+  /** Null until a secret is known. */
   let held: Held | null = null;
   let lastMatcher: Matcher | null = null;
   let lastLevel: PrintLevel | undefined;
-  /** Level changes in what is held and what follows, by their position before anything is replaced. */
+  /** Positions before anything is replaced. */
   let changes: LevelChange[] = [];
   let levels: LevelChange[] = [];
-  /** Returns the part without secrets. */
   function pass(part: Part | null): Buffer {
     passLevels(part, part?.text.length ?? 0);
     return part === null ? NOTHING : Buffer.from(replaceFound(part), "latin1");
@@ -184,7 +172,7 @@ function createByteStream(known: () => Matchers | null): ByteStreamRedactor {
       }
       let piece = chunk.toString("latin1");
       if (held !== null && matcher !== lastMatcher) {
-        // The state belongs to an automaton that is gone: what is held is read once more.
+        // The automaton was rebuilt: the held text is read again.
         const unread = forgetFound(held);
         held = unread.held;
         piece = unread.text + piece;
@@ -230,7 +218,7 @@ function build(owners: ReadonlyMap<string, OwnerValues>): Matchers | null {
   return { text, bytes: bytes ?? text };
 }
 
-/** Strings, names of members and numbers. Throws RangeError for what is nested too deeply. */
+/** Throws RangeError for what is nested too deeply. */
 function redactTree(node: unknown, text: (input: string) => string): unknown {
   if (typeof node === "string") return text(node);
   if (typeof node === "number") return text(String(node)) === String(node) ? node : MARKER;

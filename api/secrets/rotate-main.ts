@@ -1,6 +1,6 @@
 /**
- * `cyrnel secrets rotate`: encrypts every stored secret with the current key. Servers may run meanwhile, as long as they
- * have the current key too. Exit code 0: done; 1: something is left; 78: the configuration is wrong.
+ * `cyrnel secrets rotate`: encrypts every stored secret with the current key, also while servers run that have it.
+ * Exit code 0: done; 1: something is left; 78: wrong configuration.
  */
 import path from "node:path";
 import { hideMemory } from "#runner/jail/undumpable.ts";
@@ -49,7 +49,7 @@ async function rotate(config: Config): Promise<number> {
   return unreadable.length + contended === 0 ? 0 : 1;
 }
 
-/** A Postgres that a server has started stays up; one that was started for this is stopped. */
+/** Stops Postgres only if it was started here. */
 async function openEmbedded(dataDirectory: string, undo: AsyncDisposableStack): Promise<string> {
   const postgres = await startEmbeddedPostgres({ directory: path.join(dataDirectory, "postgres") });
   if (!postgres.adopted) undo.use(postgres);

@@ -1,6 +1,6 @@
 /**
- * AES-256-GCM over JSON values, bound to their owner: what was sealed for one owner does not open for another. The
- * stored shape is parsed before use, because a database is written by more than this program.
+ * AES-256-GCM over JSON values, bound to their owner. Parses the stored shape before use: other programs write to
+ * databases too.
  */
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import { z } from "zod";
@@ -11,7 +11,6 @@ import type { Keyring } from "./keyring.ts";
 
 export const OWNER_KINDS = ["service", "module", "approval", "call_log"] as const;
 
-/** Whom a sealed value belongs to. */
 export interface SecretOwner {
   kind: (typeof OWNER_KINDS)[number];
   id: string;
@@ -40,7 +39,7 @@ export const sealedSchema = z.object({
   ciphertext: z.base64(),
 });
 
-/** A value as it is stored. `iv`, `tag` and `ciphertext` are base64. */
+/** `iv`, `tag` and `ciphertext` are base64. */
 export type Sealed = z.infer<typeof sealedSchema>;
 
 /** Throws AppError `secrets_key_missing` without a key. */
@@ -68,10 +67,7 @@ export function seal(keyring: Keyring | null, owner: SecretOwner, value: unknown
   };
 }
 
-/**
- * Throws AppError `secrets_key_missing` when the value was sealed with a key that is not here, and Error when it is
- * damaged or was sealed for another owner.
- */
+/** Throws AppError `secrets_key_missing` for an unknown key, and Error for a damaged value or another owner's. */
 export function open(keyring: Keyring | null, owner: SecretOwner, stored: unknown): unknown {
   const parsed = sealedSchema.safeParse(stored);
   if (!parsed.success) throw damaged(owner);
@@ -91,7 +87,6 @@ export function open(keyring: Keyring | null, owner: SecretOwner, stored: unknow
     throw damaged(owner);
   }
   const text = plaintext.toString("utf8");
-  // Calls keep the digits of large integers.
   const value =
     owner.kind === "call_log" || owner.kind === "approval"
       ? parseExactJson(text)
@@ -100,7 +95,7 @@ export function open(keyring: Keyring | null, owner: SecretOwner, stored: unknow
   return value;
 }
 
-/** No kind holds a colon, so no two owners have the same. */
+/** Kinds have no colon, so owners stay distinct. */
 function additionalData({ kind, id }: SecretOwner): Buffer {
   return Buffer.from(`${kind}:${id}`);
 }

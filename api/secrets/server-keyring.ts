@@ -1,4 +1,4 @@
-/** Where the keys of this server come from: the configuration, or, where it brings its own database, the key file. */
+/** Reads this server's keys from the configuration or, with its own database, from the key file. */
 import type { Config } from "../config.ts";
 import { ensureKeyFile, readKeyFile } from "./key-file.ts";
 import { createKeyring, type Keyring } from "./keyring.ts";
@@ -6,15 +6,15 @@ import { createKeyring, type Keyring } from "./keyring.ts";
 export type KeyConfig = Pick<Config, "databaseUrl" | "dataDirectory" | "secretsKey" | "secretsPreviousKeys">;
 
 export interface FoundKeyring {
-  /** Null: there is no key, and secrets cannot be used. */
+  /** Null if there is no key: secrets cannot be used. */
   keyring: Keyring | null;
-  /** The key file that was made just now. */
+  /** Path of a key file that was just made. */
   made: string | null;
 }
 
 /**
- * Call it when the database is this server's alone. A key of the configuration wins over the key file, which then still
- * opens what it has sealed. Throws a sentence for the operator when the key file cannot be used.
+ * Call it when no other server uses the database. A configured key wins over the key file, which still opens what it
+ * has sealed. Throws a message for the operator.
  */
 export async function findKeyring(config: KeyConfig): Promise<FoundKeyring> {
   const { databaseUrl, dataDirectory, secretsKey, secretsPreviousKeys } = config;

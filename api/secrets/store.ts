@@ -1,11 +1,11 @@
-/** The statements on `secrets`, one function each. Knows ciphertext only. */
+/** Knows ciphertext only. */
 import type { Db, Fragment } from "../db/pool.ts";
 import type { Sealed, SecretOwner } from "./sealing.ts";
 
 export interface SecretsRow {
   ownerKind: SecretOwner["kind"];
   ownerId: string;
-  /** As stored: not parsed yet. */
+  /** Not parsed yet. */
   sealed: unknown;
   version: number;
 }
@@ -16,7 +16,6 @@ export async function readSecrets(db: Db, owner: SecretOwner): Promise<SecretsRo
   return row ?? null;
 }
 
-/** Rows of these kinds after `after` in the order of owners, `limit` at most. */
 export async function listSecrets(
   db: Db,
   kinds: readonly SecretOwner["kind"][],
@@ -30,7 +29,6 @@ export async function listSecrets(
     order by owner_kind, owner_id limit ${limit}`;
 }
 
-/** Rows after `after` that were sealed with another key than `kid`, `limit` at most. */
 export async function listSealedWithOther(
   db: Db,
   kid: string,
@@ -44,7 +42,7 @@ export async function listSealedWithOther(
     order by owner_kind, owner_id limit ${limit}`;
 }
 
-/** Writes only over `expectedVersion` (0: no row). The new version, or null when another was first. */
+/** Writes only over `expectedVersion` (0: no row). Returns the new version, or null. */
 export async function writeSecrets(
   db: Db,
   owner: SecretOwner,
@@ -65,7 +63,7 @@ export async function writeSecrets(
   return row?.version ?? null;
 }
 
-/** Replaces what is there, of any version. `when`: a statement that answers a row if it is to be done at all. */
+/** Replaces any version. Does nothing unless the statement `when` returns a row. */
 export async function keepSealed(
   db: Db,
   entries: readonly { owner: SecretOwner; sealed: Sealed }[],
@@ -84,7 +82,6 @@ export async function keepSealed(
       set sealed = excluded.sealed, version = kept.version + 1, updated_at = now()`;
 }
 
-/** Those of `ids` that are there. */
 export async function readSealed(
   db: Db,
   kind: SecretOwner["kind"],
@@ -94,7 +91,7 @@ export async function readSealed(
     select ${columns(db)} from secrets where owner_kind = ${kind} and owner_id = any(${[...ids]}::text[])`;
 }
 
-/** The same values under another key: only while the row is still the one that was read. */
+/** Writes only while the row is still the one that was read. */
 export async function replaceSealed(db: Db, row: SecretsRow, sealed: Sealed): Promise<boolean> {
   const { count } = await db`
     update secrets set sealed = ${JSON.stringify(sealed)}::text::json

@@ -1,6 +1,6 @@
 /**
- * Secrets of owners, sealed in the database and open only in memory. What is read or written here is known to the
- * redactor from then on, so that no value can be used that would not be recognised.
+ * Seals secrets in the database and opens them in memory only. Tells the redactor every value that it reads or
+ * writes.
  */
 import { z } from "zod";
 import type { ModuleLogger } from "../../sdk/index.ts";
@@ -20,34 +20,29 @@ import {
 } from "./store.ts";
 
 const BATCH_ROWS = 100;
-/** A row that changes under every look is being written with an old key by a running server. */
+/** A running server keeps writing such a row with an old key. */
 const MAX_PASSES = 3;
 
 export type SecretValues = Record<string, unknown>;
 
 export interface StoredSecrets {
   values: SecretValues;
-  /** Where they may go, as of when they were set; null: of an owner that has no such rule, or stored by a version before it. */
+  /** Where the secrets may be sent; null for owners without such a rule, and for versions before it. */
   origins: readonly string[] | null;
-  /** 0: there are none. */
   version: number;
 }
 
-/** A value to be kept, sealed by `Vault.seal` for this owner. */
 export interface KeptValue {
   owner: SecretOwner;
   sealed: Sealed;
 }
 
 export interface Vault {
-  /**
-   * Without values and with version 0 for an owner without secrets. Throws AppError `secrets_key_missing` when there are
-   * some and their key is not here.
-   */
+  /** Returns version 0 for an owner without secrets. Throws AppError `secrets_key_missing`. */
   read(db: Db, owner: SecretOwner): Promise<StoredSecrets>;
   /**
-   * Replaces all values of an owner. `origins` are sealed with them: neither can be changed without the other. The new
-   * version, or null when `expectedVersion` is not the stored one. Throws AppError `secrets_key_missing` without a key.
+   * Replaces all values of an owner and seals `origins` with them, so neither can be changed alone. Returns the new
+   * version, or null if `expectedVersion` is not the stored one. Throws AppError `secrets_key_missing`.
    */
   write(
     db: Db,
@@ -56,24 +51,19 @@ export interface Vault {
     expectedVersion: number,
     origins?: readonly string[],
   ): Promise<number | null>;
-  /** The same values with other origins, under the same version. False when they are no longer of that version. */
+  /** Returns false if the stored version is another one. */
   bind(db: Db, owner: SecretOwner, origins: readonly string[], expectedVersion: number): Promise<boolean>;
-  /** The values stay known to the redactor, in case the removal is rolled back: see `Redactor.dropOwner`. */
+  /** The redactor keeps the values, in case the removal is rolled back. */
   remove(db: Db, owner: SecretOwner): Promise<void>;
-  /**
-   * Stores values that are data and no secrets to look out for: the redactor does not learn them. Replaces what was there. `when`: part
-   * of the same statement, and nothing is kept unless it answers a row.
-   */
+  /** Stores data that the redactor does not learn. Stores nothing unless the statement `when` returns a row. */
   keep(db: Db, entries: readonly KeptValue[], when?: Fragment): Promise<void>;
-  /** What was kept, by the id of its owner; what is not there is left out. Throws as `open` does. */
+  /** Returns values by owner id. Throws as `open` does. */
   recall(db: Db, kind: SecretOwner["kind"], ids: readonly string[]): Promise<Map<string, unknown>>;
-  /** For values that live in another table. Throws AppError `secrets_key_missing` without a key. */
+  /** Seals a value for another table. Throws AppError `secrets_key_missing`. */
   seal(owner: SecretOwner, value: unknown): Sealed;
-  /** Throws AppError `secrets_key_missing`, or Error for what is damaged or another owner's. */
   open(owner: SecretOwner, sealed: unknown): unknown;
 }
 
-/** Without a keyring everything that needs a key is refused with `secrets_key_missing`. */
 export function createVault(keyring: Keyring | null, redactor: Redactor): Vault {
   return {
     async read(db, owner) {
@@ -105,7 +95,6 @@ export function createVault(keyring: Keyring | null, redactor: Redactor): Vault 
   };
 }
 
-/** What the vault calls an owner towards the redactor. */
 export function ownerKey({ kind, id }: SecretOwner): string {
   return `${kind}:${id}`;
 }
@@ -113,8 +102,8 @@ export function ownerKey({ kind, id }: SecretOwner): string {
 const boundSchema = z.tuple([z.record(z.string(), z.unknown()), z.array(z.string())]);
 
 /**
- * What is sealed of a service or a module: its values, which are an object, or a pair of these and the origins they are
- * bound to. Throws Error for anything else.
+ * A service's or module's sealed content is its values, or a pair of these and their origins. Throws Error for
+ * anything else.
  */
 export function readContent(content: unknown, { kind, id }: SecretOwner): Omit<StoredSecrets, "version"> {
   if (content !== null && typeof content === "object" && !Array.isArray(content))
@@ -125,7 +114,6 @@ export function readContent(content: unknown, { kind, id }: SecretOwner): Omit<S
   return { values, origins };
 }
 
-/** Tells the redactor, at start, every secret that is stored: also of services that are not in use. */
 const KINDS = ["service", "module"] as const;
 
 export interface StoredSecretsOptions {
@@ -135,7 +123,7 @@ export interface StoredSecretsOptions {
   log: ModuleLogger;
 }
 
-/** What does not open is logged and passed over: it cannot be used either. Rejects only when the database does. */
+/** Logs and skips what does not open: it cannot be used either. Rejects only if the database does. */
 export async function learnStoredSecrets({ db, vault, redactor, log }: StoredSecretsOptions): Promise<void> {
   let after: SecretOwner | null = null;
   const closed: { owner: string; problem: string }[] = [];
@@ -162,17 +150,15 @@ export async function learnStoredSecrets({ db, vault, redactor, log }: StoredSec
 }
 
 export interface RotationResult {
-  /** Rows that are sealed with the current key now and were not before. */
   rotated: number;
-  /** Rows that changed at every look; run it again. */
+  /** Rows that kept changing: run it again. */
   contended: number;
-  /** Rows that no key here opens, with the reason. */
   unreadable: { owner: SecretOwner; problem: string }[];
 }
 
 /**
- * Seals everything again with the current key. Can be stopped and started again at any point, and runs beside servers: a
- * row that another caller changes meanwhile is left as it is and looked at again. Rejects only when the database does.
+ * Seals everything with the current key. May be stopped and started again, and runs beside servers: a row that
+ * changes meanwhile is looked at again. Rejects only if the database does.
  */
 export async function rotateSecrets(db: Db, keyring: Keyring): Promise<RotationResult> {
   let rotated = 0;

@@ -1,4 +1,4 @@
-/** The `browser` field of package.json: files and packages that are an empty module in a browser. */
+/** Reads the `browser` field of package.json: files and packages that are an empty module in a browser. */
 import { readFileSync, statSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
 

@@ -1,6 +1,6 @@
 /**
- * The process that makes packages into one text each. Arguments: BundleRequests as JSON. Standard output: a line of JSON for each, a
- * BundledPackage or `{problem}`. Reads files of the packages and of their trees, executes nothing of them.
+ * Bundles packages in its own process. Arguments: BundleRequests as JSON. Standard output: a line of JSON for each,
+ * a BundledPackage or `{problem}`. Reads files of the packages and their trees, and executes nothing of them.
  */
 import { hash } from "node:crypto";
 import { existsSync, realpathSync } from "node:fs";
@@ -17,7 +17,6 @@ import { collectTypes } from "./types.ts";
 
 const MAX_CODE_BYTES = 8 * 1024 * 1024;
 const MAX_MAPPINGS_CHARS = 4 * 1024 * 1024;
-/** In front of what esbuild made, on a line of its own. */
 const MODULE = "const module={exports:{}};let exports=module.exports;\n";
 
 interface Part {
@@ -25,7 +24,7 @@ interface Part {
   map: LineMap;
 }
 
-/** A request, and the real path of its root. */
+/** `base` is the real path of the root. */
 interface Job extends BundleRequest {
   base: string;
   resolveDir: string;
@@ -50,7 +49,7 @@ async function bundle(request: BundleRequest): Promise<BundledPackage> {
   if (why !== undefined) throw new Refusal(`${name} cannot be made into one file: ${why}`);
   const common = listCommon(exports, compiled.metafile, base);
   const all = finish(job, compiled, START_ALL, `${END_ALL}(${JSON.stringify(common)})})`);
-  // What most scripts import is that alone: in one scope, without what leads to the rest.
+  // Most scripts import only the main module: it gets its own scope, without the rest.
   const alone = main === undefined ? null : await compileMain(job, common["."] === 1, broken);
   const parts = alone !== null && exports.size === 1 ? { all: alone, main: null } : { all, main: alone };
   const code = joinParts(parts.main?.code ?? null, parts.all.code);
@@ -80,14 +79,13 @@ async function bundle(request: BundleRequest): Promise<BundledPackage> {
 const START_ALL = `((require)=>{${MODULE}`;
 const END_ALL = "\n;return module.exports";
 
-/** A table of what can be imported, whose modules are evaluated at their first use and shared. */
+/** Compiles a table of all exports, whose modules are shared and evaluated at their first use. */
 async function compileAll(
   { base, resolveDir, name }: Job,
   manifest: Manifest,
   folder: string,
   broken: Map<string, string>,
 ): Promise<{ exports: Map<string, string>; compiled: Compiled }> {
-  /** Paths of files. */
   const exports = new Map<string, string>();
   const compiled = await compile({
     base,

@@ -1,15 +1,15 @@
 /**
- * The text of a bundle: an expression of all that can be imported of a package, and before it, as a part of the same expression,
- * one of its main module alone, which takes less time to be evaluated.
+ * The text of a bundle is one expression: all exports, and before them the main module alone, which is evaluated
+ * faster.
  */
 
 export interface BundleParts {
-  /** Null: there is only `all`. */
+  /** Null if there is only `all`. */
   main: string | null;
   all: string;
 }
 
-/** In ASCII, so that the length is that of bytes as well. */
+/** ASCII, so that characters are bytes. */
 export function joinParts(main: string | null, all: string): string {
   return main === null ? all : `/*main ${main.length}*/${main}\n,\n${all}`;
 }

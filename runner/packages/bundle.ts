@@ -1,6 +1,6 @@
 /**
- * An installed package made into one text, by a process of its own (bundle-main.ts) that is bounded in time, memory and output.
- * Nothing of the package is executed on the host, and nothing outside of `root` is read.
+ * Bundles an installed package in its own process (bundle-main.ts), bounded in time, memory and output. Executes
+ * nothing of the package and reads nothing outside of `root`.
  */
 
 import { type ChildProcess, spawn } from "node:child_process";
@@ -21,28 +21,30 @@ export interface BundledPackage {
    * between its exports and evaluated at their first use. `require` answers the modules of Node in `builtins`.
    */
   code: string;
-  /** What of it can be imported: `.`, `./locale`. */
+  /** Such as `.` and `./locale`. */
   exports: string[];
-  /** Modules of Node it needs and a script has. */
+  /** Modules of Node that it needs and scripts have. */
   builtins: string[];
-  /** Modules it names and a script has not: using them throws, saying so. */
+  /** Modules that it names and scripts lack: using one throws. */
   missing: string[];
-  /** JSON `{sources, mappings, main?: {sources, mappings}}`: from lines of `code` to lines of files such as `zod@4.1.2/v4/core.js`. Null: too large. */
+  /**
+   * JSON `{sources, mappings, main?: {sources, mappings}}`, from lines of `code` to lines such as
+   * `zod@4.1.2/v4/core.js`; null if it is too large.
+   */
   mappings: string | null;
-  /** Declarations of types, its own and those of its tree, by path below node_modules; empty where there are too many. */
+  /** Type declarations of the package and its tree by path below node_modules; empty if there are too many. */
   types: Record<string, string>;
-  /** Bytes: of all code, of that of the main module alone, of mappings and types; and the files that went into the code. */
+  /** In bytes; `files` counts the files in the code. */
   sizes: { code: number; main: number | null; mappings: number; types: number; files: number };
 }
 
 const MAX_MS = 60_000;
 const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
-/** Of the process, and again of esbuild's below it. */
+/** Applies to the process, and again to esbuild's below it. */
 const MAX_DATA_BYTES = 4n * 1024n ** 3n;
 const enter = pLimit(1);
 
 export interface BundleRequest {
-  /** The folder under which the package `name` is installed. */
   nodeModules: string;
   name: string;
   /** Nothing outside of this folder gets into the bundle. */
@@ -51,7 +53,7 @@ export interface BundleRequest {
 
 export type BundleOutcome = BundledPackage | { problem: string };
 
-/** Nothing outside of `root` gets into the bundle (by default `nodeModules` itself). Rejects only for faults of ours. */
+/** Rejects only for faults of the server. */
 export async function bundlePackage(
   nodeModules: string,
   name: string,
@@ -80,7 +82,7 @@ function run(requests: readonly BundleRequest[], maxMs: number): Promise<BundleO
         cwd: "/",
         env: { GOMAXPROCS: "2", GOMEMLIMIT: "1GiB" },
         stdio: ["ignore", "pipe", "pipe"],
-        // esbuild is a process below it, and has to end with it.
+        // esbuild runs as a process below it and has to end with it.
         detached: true,
       },
     );
@@ -136,7 +138,7 @@ function limitMemory({ pid }: ChildProcess): void {
   try {
     openKernel().prlimit(pid, RLIMIT_DATA, { soft: MAX_DATA_BYTES, hard: MAX_DATA_BYTES });
   } catch {
-    // A Node without FFI: the limits of V8 and of Go are left.
+    // A Node without FFI keeps the limits of V8 and Go only.
   }
 }
 
@@ -144,6 +146,6 @@ function killGroup({ pid }: ChildProcess): void {
   try {
     if (pid !== undefined) process.kill(-pid, "SIGKILL");
   } catch {
-    // It has ended by now.
+    // The process has ended.
   }
 }

@@ -1,12 +1,12 @@
 /**
- * That a bundle is what it is taken for: one function expression, in which nothing asks the engine for a module. And its regular
- * expressions in ASCII, which esbuild leaves as they are: one other letter would make the engine keep twice as many bytes.
+ * Checks that a bundle is one function expression in which nothing asks the engine for a module, and writes its
+ * regular expressions in ASCII: one other letter would make the engine use twice as many bytes.
  */
 import type { Expression, Program } from "acorn";
 import { parseProgram, visit } from "../source/program.ts";
 import { Refusal } from "./plugin.ts";
 
-/** Columns, by line, after which so many more characters stand than before. Both from 0. */
+/** Inserted characters by line and column, both from 0. */
 export type Shifts = ReadonlyMap<number, readonly [column: number, more: number][]>;
 
 /** @throws Refusal */
@@ -25,7 +25,7 @@ export function checkBundle(code: string): { code: string; shifts: Shifts } {
   }
 }
 
-/** Those with letters beyond ASCII, in their order. @throws Refusal */
+/** Lists expressions with letters beyond ASCII, in order. @throws Refusal */
 function listRegExps(program: Program): { start: number; end: number }[] {
   const found: { start: number; end: number }[] = [];
   visit(program, (node) => {

@@ -1,10 +1,9 @@
-/** One run of esbuild over a package: its settings, and what becomes of files that it cannot read. */
+/** Runs esbuild over a package, again without the files that it cannot read. */
 import { join } from "node:path";
 import { type BuildOptions, build, type Message, type Metafile } from "esbuild";
 import { TRANSFORM_OPTIONS } from "../source/transpile.ts";
 import { createPlugin, ENTRY, type Found, Refusal, type ResolveAll, SHIMS } from "./plugin.ts";
 
-/** Builds without the files that a build before could not read. */
 const MAX_ATTEMPTS = 6;
 const OPTIONS: BuildOptions = {
   bundle: true,
@@ -14,7 +13,7 @@ const OPTIONS: BuildOptions = {
   conditions: ["worker", "browser", "module", "production"],
   mainFields: ["browser", "module", "main"],
   target: TRANSFORM_OPTIONS.target,
-  // `import()` of the engine would be answered by the host: what is left of it becomes a call of `require`.
+  // The engine would ask the host for a remaining `import()`, so it becomes a call of `require`.
   supported: { "dynamic-import": false },
   charset: "ascii",
   minifyWhitespace: true,
@@ -25,9 +24,9 @@ const OPTIONS: BuildOptions = {
     process: "cyrnelNode.process",
     Buffer: "cyrnelNode.Buffer",
     global: "globalThis",
-    // As a worker has it: packages are taken as for one. A script has no such name.
+    // Packages are built as for a worker. Scripts do not have this name.
     self: "globalThis",
-    // How packages make sure of it; they make code of a string otherwise.
+    // Packages detect it by this; otherwise they make code from strings.
     "self.self": "globalThis",
     __dirname: '"/"',
     __filename: '"/index.js"',
@@ -48,15 +47,13 @@ export interface Compiled {
 }
 
 export interface CompileInput {
-  /** The real path of the folder that nothing outside of is read. */
+  /** A real path. Nothing outside is read. */
   base: string;
-  /** What the first module is resolved from. */
   resolveDir: string;
-  /** Returns the text of the first module. */
   listEntries(resolveAll: ResolveAll): Promise<string>;
-  /** The entry is the first module itself, which may be an ES module. */
+  /** The entry itself is the first module, which may be an ES module. */
   isFirst?: boolean;
-  /** Files that cannot be read, and why; grows. They throw where they are reached. */
+  /** Reasons by unreadable file; grows. These files throw where they are reached. */
   broken: Map<string, string>;
 }
 

@@ -1,4 +1,4 @@
-/** What of a package can be imported: the sub-paths that its package.json names, or the files beside it. */
+/** Lists what can be imported of a package: the sub-paths of its package.json, or the files beside it. */
 import { readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { join, sep } from "node:path";
 import { Refusal } from "./plugin.ts";
@@ -28,7 +28,7 @@ export function readManifest(folder: string): Manifest {
   }
 }
 
-/** Sub-paths that may lead to code: the bundler decides. `.` is the first of them. */
+/** Lists candidates, `.` first; the bundler decides which ones are code. */
 export function listCandidates({ exports }: Manifest, folder: string): string[] {
   const named = exports === undefined || exports === null ? listBeside(folder) : listNamed(exports, folder);
   return [...new Set([".", ...named])].slice(0, MAX_ENTRIES);
@@ -45,14 +45,13 @@ function listNamed(exports: unknown, folder: string): string[] {
   return found;
 }
 
-/** Declarations, styles and descriptions: nothing that could be run. */
 function isNoCode(path: string): boolean {
   return /\.d\.[cm]?ts$|\.(?:css|s[ac]ss|less|map|md|flow|html|svg|png)$|\/package(?:\.json)?$|^\.\/bin\//.test(
     path,
   );
 }
 
-/** Sub-paths for a pattern such as `./locale/*`, by the files there are. */
+/** Expands a pattern such as `./locale/*` by the files there are. */
 function expand(key: string, target: unknown, folder: string): string[] {
   const found = new Set<string>();
   const [before, after] = split(key);
@@ -63,12 +62,12 @@ function expand(key: string, target: unknown, folder: string): string[] {
       const path = `${start.slice(0, at)}/${file}`;
       if (!path.startsWith(start) || !path.endsWith(end) || isNoCode(path)) continue;
       const star = path.slice(start.length, path.length - end.length);
-      // Without an extension in the pattern every file is meant, also what is no code.
+      // A pattern without extension also matches files that are not code.
       if (star === "" || (!/\.\w+$/.test(end) && !/\.(?:[cm]?js|json)$/.test(star))) continue;
       found.add(before + star + after);
     }
   }
-  // Of a module that comes in both forms, the one that `import` takes.
+  // Prefers the ES module where a module has both forms.
   return [...found].filter((path) => !/\.cjs$/.test(path) || !found.has(path.replace(/cjs$/, "js"))).sort();
 }
 
@@ -77,7 +76,6 @@ function split(pattern: string): [before: string, after: string] {
   return [pattern.slice(0, at), pattern.slice(at + 1).replaceAll("*", "")];
 }
 
-/** All targets of a condition tree that have a star. */
 function listPatterns(target: unknown, depth = 0): string[] {
   if (typeof target === "string") return target.startsWith("./") && target.includes("*") ? [target] : [];
   if (typeof target !== "object" || target === null || depth > 10) return [];
@@ -86,7 +84,6 @@ function listPatterns(target: unknown, depth = 0): string[] {
   );
 }
 
-/** Files below a folder of the package, as paths from it. */
 function walk(folder: string, start: string): string[] {
   const found: string[] = [];
   if (!isWithin(folder, start)) return found;
@@ -108,7 +105,7 @@ function walk(folder: string, start: string): string[] {
   return found;
 }
 
-/** Whether what is called so lies in the package, also where a link leads. */
+/** Follows links. */
 function isWithin(folder: string, start: string): boolean {
   if (start.split("/").includes("..")) return false;
   try {
@@ -122,7 +119,7 @@ function readFolder(path: string) {
   return readdirSync(path, { withFileTypes: true });
 }
 
-/** Of a package that does not say: the files beside its package.json, and folders with an index or a package.json. */
+/** Lists the files beside a package.json without `exports`, and folders with an index or a package.json. */
 function listBeside(folder: string): string[] {
   const found: string[] = [];
   for (const entry of readFolder(folder)) {

@@ -1,4 +1,4 @@
-/** Where lines of a bundle come from, as compact as a stack needs it. */
+/** Maps lines of a bundle to their files, as compactly as stacks need it. */
 import { readFileSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
 import { decodedMappings, encodedMappings, TraceMap } from "@jridgewell/trace-mapping";
@@ -9,14 +9,13 @@ const MAX_NAME_CHARS = 300;
 type Segment = [number] | [number, number, number, number] | [number, number, number, number, number];
 
 export interface LineMap {
-  /** Names such as `zod@4.1.2/v4/core.js`. */
   sources: string[];
   mappings: string;
 }
 
 /**
- * `map`: of esbuild, without the line before it. `shifts`: of the code with that line. One place is kept for each line of a file, so columns are those where a line
- * begins.
+ * `map` is esbuild's, without the line before it; `shifts` counts that line. Keeps one position for each line of a
+ * file, so columns are those of line starts.
  */
 export function compactMappings(map: string, base: string, shifts: Shifts): LineMap {
   const { mappings, sources } = JSON.parse(map) as { mappings: string; sources: string[] };
@@ -54,7 +53,7 @@ export function compactMappings(map: string, base: string, shifts: Shifts): Line
   return { sources: used, mappings: encodedMappings(compact) };
 }
 
-/** Names files as `zod@4.1.2/v4/core.js`; null: it is ours. */
+/** Names files as `zod@4.1.2/v4/core.js`; returns null for files of ours. */
 function createNamer(base: string): (source: string) => string | null {
   const versions = new Map<string, string>();
   const folders = new Map<string, string | null>();
@@ -76,14 +75,13 @@ function createNamer(base: string): (source: string) => string | null {
   };
 }
 
-/** The folder of the package that a file is of. */
 function findFolder(path: string, base: string): string | null {
   for (let folder = dirname(path); folder.startsWith(base); folder = dirname(folder)) {
     try {
       const { name, version } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
       if (typeof name === "string" && typeof version === "string") return folder;
     } catch {
-      // Not here.
+      // Not in this folder.
     }
     if (folder === base) break;
   }

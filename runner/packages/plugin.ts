@@ -1,6 +1,6 @@
 /**
- * How files of a package are found and read while it is bundled: nothing outside of one folder, nothing that is not JavaScript or
- * data, within bounds; and what stands in for modules that a script does not have.
+ * Resolves and reads the files of a package while it is bundled: nothing outside of one folder, only JavaScript and
+ * data, within bounds. Replaces modules that a script does not have.
  */
 import { constants } from "node:fs";
 import { type FileHandle, open, realpath } from "node:fs/promises";
@@ -11,7 +11,7 @@ import type { BuildOptions, Loader, OnLoadResult, Plugin, PluginBuild } from "es
 import { BUILTINS, reasonForAbsence } from "../source/modules/names.ts";
 import { createBrowserMaps } from "./browser-maps.ts";
 
-/** Ends the bundling; the message is for who installs the package. */
+/** Ends the bundling. Its message is for the operator who installs the package. */
 export class Refusal extends Error {}
 
 const SHIM_FOLDER = fileURLToPath(new URL("./shims", import.meta.url));
@@ -20,7 +20,7 @@ export const SHIMS = {
   wrap: join(SHIM_FOLDER, "wrap.ts"),
   absent: join(SHIM_FOLDER, "absent.ts"),
 } as const;
-/** Modules of Node that are ours within a bundle: what is harmless of them. */
+/** Harmless parts of Node's modules, replaced within a bundle. */
 const OWN_MODULES: Record<string, string> = {
   process: "process.ts",
   os: "os.ts",
@@ -31,38 +31,34 @@ const OWN_MODULES: Record<string, string> = {
   module: "module.ts",
 };
 
-/** What is no file, such as a pipe, is opened without a wait for its other end. */
+/** Opens a pipe without waiting for its other end. */
 const READ = constants.O_RDONLY | constants.O_NONBLOCK;
 const MAX_FILES = 20_000;
 const MAX_FILE_BYTES = 16 * 1024 * 1024;
 const MAX_TOTAL_BYTES = 64 * 1024 * 1024;
 
-/** What is noted while a package is read. */
 export interface Found {
   files: number;
   bytes: number;
-  /** Names of modules that a script has not. */
+  /** Modules that scripts lack. */
   missing: Set<string>;
-  /** Why it cannot be bundled at all. */
   refused: string | null;
 }
 
 interface PluginOptions {
-  /** The real path of the folder that nothing outside of is read. */
+  /** A real path. Nothing outside is read. */
   base: string;
-  /** Files that could not be read before, and why: they throw where they are reached. */
+  /** Reasons by unreadable file. These files throw where they are reached. */
   broken: ReadonlyMap<string, string>;
-  /** What specifiers are resolved from, other than those of files. */
+  /** Where specifiers outside of files are resolved. */
   resolveDir: string;
   found: Found;
-  /** Returns the text of the first module. */
   listEntries(resolveAll: ResolveAll): Promise<string>;
 }
 
 /** Returns the files that specifiers lead to; specifiers that lead nowhere are left out. */
 export type ResolveAll = (specifiers: readonly string[]) => Promise<Map<string, string>>;
 
-/** What leads to the first module. */
 export const ENTRY = "cyrnel-entries";
 const ABSENT = "cyrnel-absent";
 const RESOLVING = Symbol("resolving");
@@ -86,7 +82,7 @@ const LOADERS: Record<string, Loader> = {
 
 export function createPlugin({ base, broken, resolveDir, found, listEntries }: PluginOptions): Plugin {
   const ownFiles = new Set<string>([...Object.values(SHIMS), ...Object.values(OWN_MODULES).map(toShim)]);
-  /** Whether there is something, by kind of import, folder and specifier. */
+  /** Keys are kind of import, folder and specifier. */
   const resolved = new Map<string, boolean>();
   const isSwitchedOff = createBrowserMaps(base);
   const read = createFileReader({ base, broken, found });
@@ -102,7 +98,7 @@ export function createPlugin({ base, broken, resolveDir, found, listEntries }: P
           const place = /^\./.test(path) ? relative(base, join(args.resolveDir, path)) : path;
           return { path: place, namespace: ABSENT, pluginData: "off" };
         }
-        // Where there is no such file, the bundler says so, unless the package is prepared for it.
+        // The bundler reports a missing file, unless the package is prepared for it.
         if (/^\.\.?\//.test(path) && namespace === "file" && importer !== "<stdin>") return null;
         const from = {
           importer,
@@ -110,7 +106,7 @@ export function createPlugin({ base, broken, resolveDir, found, listEntries }: P
           resolveDir: args.resolveDir || resolveDir,
           pluginData: RESOLVING,
         };
-        // Already a path, from resolveAll.
+        // resolveAll has made it a path.
         if (namespace === ENTRY && isAbsolute(path)) return { path };
         if (namespace === ENTRY || importer === "<stdin>") {
           const { path: meant } = await resolve(path, { ...from, importer: "", kind: "import-statement" });
@@ -130,7 +126,7 @@ export function createPlugin({ base, broken, resolveDir, found, listEntries }: P
         if (!/^[./]/.test(path)) found.missing.add(path.slice(0, 200));
         return { path: `${kind === "import-statement" ? "import" : "require"} ${path}`, namespace: ABSENT };
 
-        /** Whether the importing package has something else in its place, as `browser` of package.json can say. */
+        /** A package may replace a module, by `browser` of its package.json. */
         async function isReplaced(name: string): Promise<boolean> {
           const other = await resolve(name, { ...from, kind });
           if (other.errors.length > 0) return false;
@@ -206,7 +202,7 @@ function createFileReader({ base, broken, found }: Pick<PluginOptions, "base" | 
     const loader = LOADERS[extension];
     if (loader === undefined) return fails(`${shown} is no JavaScript`);
     const contents = await readInside(path);
-    // The last such comment counts: maps of the package are not read, and lines are those of its own files.
+    // The last such comment counts: source maps of the package are ignored, and lines are those of its own files.
     return { contents: loader === "js" || loader === "ts" ? contents + NO_MAP : contents, loader };
   }
 

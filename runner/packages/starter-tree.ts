@@ -1,9 +1,8 @@
-/** The packages that one of the starter set is made of, as the lock file of this project has them and npm has installed them. */
+/** Lists the packages behind one of the starter set, from this project's lock file and node_modules. */
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT } from "../paths.ts";
 
-/** As the record of an installed package has its members. */
 export interface StarterMember {
   name: string;
   version: string;
@@ -29,7 +28,7 @@ interface Locked {
   peerDependenciesMeta?: Record<string, { optional?: boolean }>;
 }
 
-/** The package itself first. @throws Error where the lock file does not have one that is needed, or no integrity of it. */
+/** The package itself comes first. @throws Error if the lock file lacks a needed package or its integrity. */
 export function readStarterTree(name: string): StarterMember[] {
   const { packages }: { packages: Record<string, Locked> } = JSON.parse(
     readFileSync(join(ROOT, "package-lock.json"), "utf8"),
@@ -45,7 +44,7 @@ export function readStarterTree(name: string): StarterMember[] {
       const found = findFrom(packages, path, needed);
       if (found === null && !isOptional)
         throw new Error(`The lock file has no ${needed}, which ${path} needs.`);
-      // As an installation does it: optional ones that are made for one platform are native.
+      // Skips optional packages for one platform, as an installation does: they are native.
       const isNative = found !== null && (packages[found]?.os ?? packages[found]?.cpu) !== undefined;
       if (found !== null && !(isOptional && isNative)) paths.add(found);
     }
@@ -53,7 +52,7 @@ export function readStarterTree(name: string): StarterMember[] {
   return [...paths].map((path) => describe(path, packages[path]));
 }
 
-/** As Node looks for it: in the folder of the package that needs it, then in those around. */
+/** Searches as Node does: in the folder of the package that needs it, then in the folders around. */
 function findFrom(packages: Record<string, Locked>, from: string, name: string): string | null {
   for (let folder = from; ; folder = folder.slice(0, Math.max(0, folder.lastIndexOf("/node_modules/")))) {
     const path = `${folder}${folder === "" ? "" : "/"}node_modules/${name}`;
@@ -79,7 +78,7 @@ function describe(path: string, locked: Locked | undefined): StarterMember {
   };
 }
 
-/** Without the packages that lie within it, which are members themselves. */
+/** Leaves out nested packages, which are members themselves. */
 function measure(folder: string): { bytes: number; files: number } {
   const sum = { bytes: 0, files: 0 };
   for (const entry of readdirSync(folder, { withFileTypes: true })) {

@@ -1,4 +1,7 @@
-/** The packages that every installation has, pinned in package.json. All of them run without code made from strings. */
+/**
+ * The starter set: `npm run build` bundles it into runner/dist/packages, one JSON file for each package. All are
+ * pinned in package.json and run without making code from strings.
+ */
 import { join } from "node:path";
 import { DIST } from "../paths.ts";
 

@@ -1,4 +1,4 @@
-/** The declarations of types that a package brings along, for editors. Texts; nothing is evaluated. */
+/** Collects the type declarations of a package for editors. Evaluates nothing. */
 import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { join, sep } from "node:path";
 
@@ -6,7 +6,7 @@ const MAX_BYTES = 4 * 1024 * 1024;
 const MAX_FILES = 5_000;
 const MAX_MANIFEST_BYTES = 256 * 1024;
 
-/** Of the package and of those that its code is made of, by path below node_modules; empty where there are too many. */
+/** Keys are paths below node_modules; empty if there are too many. */
 export function collectTypes(
   nodeModules: string,
   name: string,
@@ -43,10 +43,9 @@ export function collectTypes(
   return types;
 }
 
-/** Those of Node are large, and editors have them. */
+/** Node's are large, and editors have them. */
 const TYPES = /^@types\/(?!node$)[a-z0-9][\w.-]*$/;
 
-/** Where DefinitelyTyped publishes those of a package. */
 export function typesOf(name: string): string {
   return `@types/${name.replace(/^@/, "").replace("/", "__")}`;
 }
@@ -58,7 +57,10 @@ function* walk(folder: string, below: string): Generator<string> {
   }
 }
 
-/** What says where the declarations are, and which others they name: those of lodash-es are all in @types/lodash. */
+/**
+ * A manifest says where the declarations are and which others they name: those of lodash-es are all in
+ * @types/lodash.
+ */
 function readManifest(file: string): { shown: object; needs: string[] } | null {
   const stat = statSync(file);
   if (!stat.isFile() || stat.size > MAX_MANIFEST_BYTES) return null;

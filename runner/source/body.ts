@@ -1,18 +1,17 @@
 /**
- * The plain body: statements with top-level `await` and `return`, transpiled inside an async function. A single function is
- * called. Without a `return`, the value of the last statement is the result, if it is an expression.
+ * Handles a plain body: statements with top-level `await` and `return`, transpiled inside an async function. A lone
+ * function is called. Without a `return`, the value of the last expression is the result.
  */
 import type { ArrowFunctionExpression, ExpressionStatement, Program, Statement } from "acorn";
 import { LAST_VALUE } from "../wire/realm-constants.ts";
 import { type Draft, insertAtLineEnd, insertLineBefore, overwrite } from "./draft.ts";
 import { functionExpressionOf, hasReturn, parseProgram, startedPromiseOf } from "./program.ts";
 
-/** Goes before the source, on a line of its own. */
 export const BODY_START = '(async () => {"use strict";';
-/** Goes after it: the line break ends a last comment. */
+/** The line break ends a last comment. */
 export const BODY_END = "\n})";
 
-/** The source closes the wrapper around it. `index` is where in the code. */
+/** The source closes the wrapper around it. */
 export class EscapedWrapper extends Error {
   readonly index: number;
 
@@ -22,24 +21,24 @@ export class EscapedWrapper extends Error {
   }
 }
 
-/** Parses generated code. @throws SyntaxError with `loc`, and EscapedWrapper. */
+/** @throws SyntaxError with `loc`, and EscapedWrapper. */
 export function parseBody(code: string): { program: Program; wrapper: ExpressionStatement } {
   const program = parseProgram(code, { ecmaVersion: "latest", sourceType: "script" });
   const index = program.body.findIndex(({ type }) => type === "ExpressionStatement");
   const wrapper = program.body[index] as ExpressionStatement;
-  // Before the wrapper only helpers of the transpiler can stand: the source comes after its first bracket.
+  // Only helpers of the transpiler stand before the wrapper.
   if (wrapper.expression.type !== "ArrowFunctionExpression") throw new EscapedWrapper(wrapper.end);
   const extra = program.body[index + 1];
   if (extra !== undefined) throw new EscapedWrapper(extra.start);
   return { program, wrapper };
 }
 
-/** Generated code of a body, made into an expression for the function the realm calls. */
+/** Makes a transpiled body an expression for the function that the realm calls. */
 export function completeBody(draft: Draft, wrapper: ExpressionStatement): Draft {
   const { body } = wrapper.expression as ArrowFunctionExpression & {
     body: { body: Statement[]; end: number };
   };
-  // Edits go from the end to the start, so that the positions of the parse stay right.
+  // Edits from the end to the start keep the positions of the parse right.
   let edited: Draft = { ...draft, code: draft.code.slice(0, wrapper.end).replace(/;$/, "") };
   edited = completeStatements(
     edited,
@@ -54,8 +53,8 @@ export function completeBody(draft: Draft, wrapper: ExpressionStatement): Draft 
 }
 
 /**
- * Has the statements, which end at `end`, return what they are for: calls a lone function, returns the value of the last expression.
- * Where the script returns by itself, a last statement that starts an async function is only waited for.
+ * Makes the statements return their result: calls a lone function, returns the value of the last expression. If the
+ * script returns itself, a last statement that starts an async function is only awaited.
  */
 export function completeStatements(draft: Draft, statements: readonly Statement[], end: number): Draft {
   const isAlone = statements.length === 1;
@@ -63,7 +62,6 @@ export function completeStatements(draft: Draft, statements: readonly Statement[
   if (isAlone && first?.type === "FunctionDeclaration" && !first.generator) {
     return insertAtLineEnd(draft, end, `return ${first.id.name}();\n`);
   }
-  // Functions may be declared after the call that starts them.
   const last = statements.findLast(({ type }) => type !== "FunctionDeclaration");
   if (last?.type !== "ExpressionStatement") return draft;
   if (isAlone && functionExpressionOf(last) !== undefined) return surround(draft, last, "return (", ")()");
@@ -77,7 +75,7 @@ export function completeStatements(draft: Draft, statements: readonly Statement[
   return started === undefined ? draft : surround(own, last, "await (", ")");
 }
 
-/** With the transpiler's own calls it finishes what a class declares. */
+/** The transpiler adds calls that finish class declarations. */
 function isHelperCall({ expression }: ExpressionStatement): boolean {
   const callee = expression.type === "CallExpression" ? expression.callee : undefined;
   return callee?.type === "Identifier" && /^__(?:decorat|run|public|private)/.test(callee.name);

@@ -1,7 +1,6 @@
 /**
- * Generated code under edit, with its source map: replacements that keep every column where it is, and whole lines that
- * are put in between. `mappings` is text: one `;` per generated line, segments of base64 numbers, each relative to the one
- * before.
+ * Edits generated code together with its source map: replacements keep every column, and whole lines are inserted.
+ * `mappings` is text: one `;` per generated line, segments of base64 numbers relative to the one before.
  */
 import { originalPositionFor, TraceMap } from "@jridgewell/trace-mapping";
 
@@ -10,7 +9,7 @@ export interface Draft {
   readonly mappings: string;
 }
 
-/** `text` stands in place of what is from `start` to `end`, with spaces after it. */
+/** `text` is padded with spaces. */
 export interface Replacement {
   start: number;
   end: number;
@@ -18,8 +17,7 @@ export interface Replacement {
 }
 
 /**
- * Replaces texts that do not overlap by texts of the same length, so that nothing moves. Line breaks in what is replaced stay.
- * At once, however many they are: each edit of a draft makes its code anew.
+ * Replaces texts by texts of the same length, and keeps line breaks. All at once, because each edit copies the code.
  */
 export function overwrite(draft: Draft, replacements: readonly Replacement[]): Draft {
   if (replacements.length === 0) return draft;
@@ -32,12 +30,10 @@ export function overwrite(draft: Draft, replacements: readonly Replacement[]): D
   return { ...draft, code: parts.join("") + draft.code.slice(at) };
 }
 
-/** As many spaces, and the line breaks. */
 export function blank(text: string): string {
   return text.replace(/[^\n]/g, " ");
 }
 
-/** Puts a line before the line that holds `index`. */
 export function insertLineBefore(draft: Draft, index: number, text: string): Draft {
   const start = draft.code.lastIndexOf("\n", index - 1) + 1;
   const line = draft.code.slice(0, start).split("\n").length - 1;
@@ -47,12 +43,12 @@ export function insertLineBefore(draft: Draft, index: number, text: string): Dra
   };
 }
 
-/** Puts text at a place after which nothing on the line has a position worth keeping. */
+/** Nothing after `index` on its line may have a position worth keeping. */
 export function insertAtLineEnd(draft: Draft, index: number, text: string): Draft {
   return { ...draft, code: draft.code.slice(0, index) + text + draft.code.slice(index) };
 }
 
-/** 1-based, as people count. */
+/** 1-based. */
 export interface Position {
   line: number;
   column: number;
@@ -75,7 +71,6 @@ export function moveUpOneLine(mappings: string): string {
   return mappings.slice(0, index) + MINUS_ONE + mappings.slice(index + 1);
 }
 
-/** Makes room for `count` new generated lines before the 0-based `line`. */
 function insertLines(mappings: string, line: number, count: number): string {
   let index = 0;
   for (let passed = 0; passed < line; passed++) {
@@ -86,12 +81,12 @@ function insertLines(mappings: string, line: number, count: number): string {
   return mappings.slice(0, index) + ";".repeat(count) + mappings.slice(index);
 }
 
-/** The submitted position of a place in generated code: `line` 1-based, `column` 0-based as parsers count. */
+/** `line` is 1-based, `column` 0-based. */
 export function findSource(mappings: string, generated: Position): Position | undefined {
   return createFinder(mappings)(generated);
 }
 
-/** The same for many places: the mappings are decoded once. */
+/** Decodes the mappings once for many positions. */
 export function createFinder(mappings: string): (generated: Position) => Position | undefined {
   const map = new TraceMap({ version: 3, names: [], sources: ["script.ts"], mappings });
   return (generated) => {

@@ -1,14 +1,13 @@
-/** What is wrong with a source, and where. */
 import { EscapedWrapper } from "./body.ts";
 import { findSource, type Position } from "./draft.ts";
 
-/** Lines and columns are 1-based and count in the submitted text; columns in UTF-16 units. */
+/** 1-based, in the submitted text; columns in UTF-16 units. */
 export interface SourceError {
   name: "SyntaxError";
   message: string;
   line: number;
   column: number;
-  /** Name of the source file in the workspace; absent for the submitted one. */
+  /** Left out for the submitted script. */
   file?: string;
 }
 
@@ -31,13 +30,12 @@ export function refuseNode(
   return refuse(message, findSource(generated.mappings, place) ?? { line: 1, column: 1 });
 }
 
-/** Turns what the parser throws into an error with its submitted place. */
+/** Turns what the parser throws into an error with its submitted position. */
 export function attempt<T>(generated: { code: string; mappings: string }, parse: () => T): T | Refused {
   try {
     return parse();
   } catch (error) {
     if (error instanceof EscapedWrapper) return refuseNode(generated, { start: error.index }, error.message);
-    // Parsing and walking recurse.
     if (error instanceof RangeError)
       return refuse("The source is nested too deeply.", { line: 1, column: 1 });
     if (!(error instanceof SyntaxError)) throw error;

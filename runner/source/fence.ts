@@ -16,24 +16,23 @@ const MARKER = /^ {0,3}(`{3,}|~{3,})/;
 
 interface Fence {
   language: string;
-  /** 0-based line of the opening fence; the block's own lines follow it. */
+  /** 0-based. */
   line: number;
   lines: string[];
 }
 
-/** `firstLine`: 0-based line of the submitted text that `body` starts at. */
+/** `firstLine` is the 0-based line where `body` starts. */
 export type FenceResult =
   | { kind: "none" }
   | { kind: "block"; body: string; firstLine: number }
   | { kind: "refused"; message: string; line: number };
 
-/** True when a text cannot be meant as anything but a fenced block. */
 export function startsWithFence(text: string): boolean {
   const first = /\S.*/.exec(text);
   return first !== null && readOpening(first[0]) !== null;
 }
 
-/** The marker and the language of a line that opens a fence. In steps that each look at a character once. */
+/** Looks at each character once. */
 function readOpening(line: string): { marker: string; language: string } | null {
   const found = MARKER.exec(line);
   if (found === null) return null;
@@ -42,7 +41,7 @@ function readOpening(line: string): { marker: string; language: string } | null 
   return { marker: found[1] as string, language: /^[ \t]*([^\s{]*)/.exec(info)?.[1] ?? "" };
 }
 
-/** Takes the only script block; several are refused, since it is not ours to guess which one is meant. */
+/** Refuses several script blocks: nobody can tell which one is meant. */
 export function extractFence(text: string): FenceResult {
   const fences = listFences(text.split("\n"));
   const scripts = fences.filter(({ language }) => SCRIPT_LANGUAGES.has(language));

@@ -1,6 +1,7 @@
 /**
- * A source with `export`: its default is called if it is a function and returned if it is a value, and so is a function that is all it
- * exports and has; other exports are plain declarations. What imports is made linkable instead (modules/linkable.ts), with parts of this.
+ * Handles a source with `export`: a default function is called, a default value returned, and a function that is the
+ * only export called. Other exports are plain declarations. A source with imports becomes linkable instead
+ * (modules/linkable.ts).
  */
 import type { ExportDefaultDeclaration, ModuleDeclaration, Program, Statement } from "acorn";
 import { completeStatements } from "./body.ts";
@@ -21,7 +22,7 @@ export function parseModule(code: string): Program {
   });
 }
 
-/** Generated code of a module that imports nothing, made into an expression for the function the realm calls. */
+/** Makes a module without imports an expression for the function that the realm calls. */
 export function completeModule(draft: Draft, program: Program): Draft {
   const name = defaultName(draft.code);
   const statements = program.body.filter(({ type }) => !type.startsWith("Export")) as Statement[];
@@ -40,14 +41,13 @@ export function completeModule(draft: Draft, program: Program): Draft {
   };
 }
 
-/** The variable that holds a default export without a name of its own. */
 export function defaultName(code: string): string {
   return DEFAULT_NAMES.find((candidate) => !code.includes(candidate)) ?? "__default";
 }
 
 /**
- * Returns the default export, or the value of the last of `statements`, which end at `end`. `draft`: with exports replaced in
- * the same length.
+ * Returns the default export, or the value of the last of `statements`, which end at `end`. In `draft` exports are
+ * replaced in the same length.
  */
 export function finishModule(
   draft: Draft,
@@ -56,9 +56,9 @@ export function finishModule(
   statements: readonly Statement[] | null,
   end: number,
 ): Draft {
-  // From the end to the start, so that the positions of the parse stay right.
+  // Edits from the end to the start keep the positions of the parse right.
   let edited = draft;
-  // Awaited: a promise that is returned is followed by its `then`, which the script may have replaced.
+  // Awaited here: a returned promise would be followed by its `then`, which the script may have replaced.
   if (returned !== undefined)
     edited = insertAtLineEnd(edited, draft.code.length, `return await (${returned});\n`);
   const unnamed = body.find(isUnnamedDefault);
@@ -68,7 +68,6 @@ export function finishModule(
   return completeStatements(edited, statements, end);
 }
 
-/** The expression that gives what the script returns. */
 function readDefault(statement: Statement | ModuleDeclaration, name: string): string | undefined {
   if (statement.type === "ExportDefaultDeclaration") {
     const { declaration } = statement;
@@ -83,7 +82,7 @@ function readDefault(statement: Statement | ModuleDeclaration, name: string): st
   return undefined;
 }
 
-/** An exported function that is all there is, beside imports, is called like one that is not exported. */
+/** Calls an exported function that is all there is beside imports. */
 export function callLoneExport(body: Program["body"]): string | undefined {
   const [only, second] = body.filter(({ type }) => type !== "ImportDeclaration");
   if (only?.type !== "ExportNamedDeclaration" || second !== undefined) return undefined;
@@ -96,7 +95,6 @@ export function callIfFunction(name: string): string {
   return `typeof ${name} === "function" ? ${name}() : ${name}`;
 }
 
-/** What is to stand in place of `export`, or of a list of what is exported. */
 export function replaceExport(statement: Statement | ModuleDeclaration, name: string): Replacement | null {
   const { start } = statement;
   if (statement.type === "ExportNamedDeclaration") {
@@ -107,7 +105,7 @@ export function replaceExport(statement: Statement | ModuleDeclaration, name: st
   return { start, end: start + "export default".length, ...(!isNamed && { text: `let ${name}=` }) };
 }
 
-/** A function or class without a name, which becomes an expression that has to end. */
+/** Becomes an expression that has to end. */
 function isUnnamedDefault(statement: Statement | ModuleDeclaration): boolean {
   if (statement.type !== "ExportDefaultDeclaration" || !isDeclaration(statement)) return false;
   return (statement.declaration as { id?: unknown }).id == null;

@@ -1,4 +1,4 @@
-/** A script as a tree: parsing it, and what it imports, declares and starts. */
+/** Parses scripts and finds what they import, declare and start. */
 import {
   type AnyNode,
   type Expression,
@@ -11,12 +11,11 @@ import {
 import { IMPORT_FUNCTION } from "../wire/realm-constants.ts";
 import { type Draft, overwrite, type Replacement } from "./draft.ts";
 
-/** The parser compares the groups of a pattern with each other. */
+/** The parser compares the groups of a pattern pairwise. */
 const MAX_CHECKED_PATTERN_CHARS = 10_000;
 
-/** Methods of the parser that its types do not show. */
+/** Methods that the parser's types do not show. */
 interface Internals {
-  /** Looks a name up in a list of all that its scope declares. */
   declareName(...args: unknown[]): void;
   checkLocalExport(...args: unknown[]): void;
   readRegexp(): unknown;
@@ -25,10 +24,7 @@ interface Internals {
 
 let parser: typeof Parser | null = null;
 
-/**
- * Parses without what takes the square of a source's length: the transpiler has checked it, or the engine does.
- * @throws SyntaxError with `pos`.
- */
+/** Skips checks that take quadratic time: the transpiler or the engine makes them. @throws SyntaxError with `pos`. */
 export function parseProgram(code: string, options: Options): Program {
   parser ??= Parser.extend(withoutSquares);
   return parser.parse(code, options);
@@ -42,7 +38,7 @@ function withoutSquares(base: typeof Parser): typeof Parser {
     override validateRegExpPattern(state: { source: string }): void {
       if (state.source.length <= MAX_CHECKED_PATTERN_CHARS) super.validateRegExpPattern(state);
     }
-    /** The parser makes an object of each pattern, for which the engine may take seconds, in code that nothing interrupts. */
+    /** The parser would compile each pattern, which may take the engine seconds that nothing interrupts. */
     override readRegexp(): unknown {
       const own = globalThis.RegExp;
       globalThis.RegExp = UnmadeRegExp as never;
@@ -58,7 +54,6 @@ function withoutSquares(base: typeof Parser): typeof Parser {
 
 class UnmadeRegExp {}
 
-/** The first call of a `require` that the script does not declare itself. */
 export function findRequire(program: Program, code: string): Node | undefined {
   if (!/\brequire\b/.test(code)) return undefined;
   let call: Node | undefined;
@@ -71,7 +66,7 @@ export function findRequire(program: Program, code: string): Node | undefined {
   return isDeclared ? undefined : call;
 }
 
-/** A template that is called with a template is no code but a code fence that happens to parse. */
+/** A template called with a template is a Markdown code fence that happens to parse. */
 export function callsTemplate(program: Program): boolean {
   let found = false;
   visit(program, (node, parent, key) => {
@@ -90,7 +85,7 @@ const DECLARING = new Set([
   "ClassDeclaration.id",
 ]);
 
-/** Every node below `node`, but not what is below one for which `enter` answers false. */
+/** Skips what is below a node for which `enter` returns false. */
 export function visit(
   node: Program | AnyNode,
   enter: (node: AnyNode, parent: AnyNode, key: string) => unknown,
@@ -103,7 +98,6 @@ export function visit(
   }
 }
 
-/** Whether one of the statements returns, or one inside of them. */
 export function hasReturn(statements: readonly Statement[]): boolean {
   let found = false;
   visit({ type: "BlockStatement", body: statements as Statement[], start: 0, end: 0 }, ({ type }) => {
@@ -113,14 +107,14 @@ export function hasReturn(statements: readonly Statement[]): boolean {
   return found;
 }
 
-/** The expression of a statement that is nothing but one function: `async () => {}`, `(function () {})`. */
+/** Returns the expression of a statement that is only a function: `async () => {}`, `(function () {})`. */
 export function functionExpressionOf(statement: Statement): Expression | undefined {
   if (statement.type !== "ExpressionStatement") return undefined;
   const { expression } = statement;
   return isFunction(expression) ? expression : undefined;
 }
 
-/** What an agent writes to start an async function and would want waited for: `main()`, `main().catch(…)`, an IIFE. */
+/** Finds what starts an async function and should be awaited: `main()`, `main().catch(…)`, an IIFE. */
 export function startedPromiseOf(
   statement: Statement,
   statements: readonly Statement[],
@@ -165,8 +159,8 @@ function declaresAsync(name: string, statements: readonly Statement[]): boolean 
 const IMPORT_HINT = /\bimport\b/;
 
 /**
- * Makes each `import()` a call of the realm's own function, which says what to use instead. Moves nothing. `program` is that
- * of the draft's code.
+ * Replaces each `import()` by a call of the realm's function, without moving anything. `program` must be that of the
+ * draft's code.
  */
 export function replaceImportCalls(draft: Draft, program: Program): Draft {
   if (!IMPORT_HINT.test(draft.code)) return draft;

@@ -1,6 +1,6 @@
 /**
- * The submitted script, of any form, as one JavaScript expression for an async function and mappings back to its lines; or one syntax
- * error with its place. Runs in a preparer (runner/preparer/). Nothing of the source is executed.
+ * Turns a submitted script of any form into one expression for an async function with mappings to its lines, or into
+ * one syntax error. Executes nothing of it.
  */
 import { BODY_END, BODY_START, completeBody, parseBody } from "./body.ts";
 import { moveUpOneLine } from "./draft.ts";
@@ -17,7 +17,7 @@ import { withoutTypeImports, withoutTypeStatement } from "./type-imports.ts";
 
 export type PreparedScript = { ok: true; code: string; mappings: string } | Refused;
 
-/** Prepares a source of any form. Rejects only for faults of ours. */
+/** Rejects only for faults of the server. */
 export async function prepareScript(submitted: string): Promise<PreparedScript | Linkable> {
   const text = submitted.replace(/^\uFEFF/, "").replace(/^#!.*/, "");
   const whole = { text, firstLine: 0 };
@@ -32,7 +32,7 @@ export async function prepareScript(submitted: string): Promise<PreparedScript |
 }
 const FENCE_LINE = /^ {0,3}(?:```|~~~)/m;
 
-/** Statements about types that are taken out of one body; each is another try. */
+/** Each type statement that is taken out of a body costs another try. */
 const MAX_TYPE_STATEMENTS = 50;
 
 async function prepareExcerpt(excerpt: Excerpt, taken = 0): Promise<PreparedScript | Linkable> {
@@ -52,10 +52,10 @@ async function prepareExcerpt(excerpt: Excerpt, taken = 0): Promise<PreparedScri
   if (text !== excerpt.text) return prepareExcerpt({ ...excerpt, text }, taken + 1);
   return refuseAt(excerpt, await explainFailure(excerpt, body, asModule?.failure, hoisted !== null));
 }
-/** `namespace` is only allowed outside of functions, so outside of the wrapper of a body. */
+/** A `namespace` cannot stand inside a function, so not in the wrapper of a body. */
 const MODULE_HINT = /(?:^|[;}])[ \t]*(?:export|import|namespace|module)\b/m;
 
-/** The error for what an agent most likely meant. `body` and `module`: what transpiling it as either said; `isHoisted`: as a body without its imports. */
+/** Picks the error for the form that the author most likely meant. */
 async function explainFailure(
   excerpt: Excerpt,
   body: Failure,
@@ -96,7 +96,6 @@ function sourceLine(excerpt: Excerpt, failure: Failure): string {
   return excerpt.text.split("\n")[lineIndex(excerpt, failure)] ?? "";
 }
 
-/** 0-based, of the excerpt. */
 function lineIndex({ firstLine }: Excerpt, { position }: Failure): number {
   return (position?.line ?? 0) - Math.max(1, firstLine) - 1;
 }
@@ -106,7 +105,6 @@ type ModuleAttempt =
   | { kind: "decided"; prepared: PreparedScript | Linkable }
   | { kind: "undecided"; failure?: Failure };
 
-/** With its place as if the source stood in the wrapper of a body. */
 function asOfBody({ firstLine }: Excerpt, failure: Failure): Failure {
   const { position } = failure;
   if (position === undefined || firstLine > 0) return failure;
@@ -164,11 +162,10 @@ async function prepareBody(
     );
   }
   const end = endOf(excerpt);
-  // What closes the wrapper may stand behind the source, on the wrapper's own line.
+  // The wrapper's end stands on its own line behind the source.
   return result.ok || result.error.line <= end.line ? result : refuse(result.error.message, end);
 }
 
-/** A failure of transpiling a wrapped source, at its place in the submitted text. */
 function refuseAt(excerpt: Excerpt, { message, position }: Failure): PreparedScript {
   const line = (position?.line ?? 1) - (excerpt.firstLine === 0 ? 1 : 0);
   const end = endOf(excerpt);

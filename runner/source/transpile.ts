@@ -1,16 +1,15 @@
-/** TypeScript to JavaScript by esbuild, and its errors as positions in the text it was given. Runs in a preparer (runner/preparer/). */
+/** Transpiles TypeScript with esbuild, and gives errors as positions in the text. */
 import { type Message, transform } from "esbuild";
 import type { Position } from "./draft.ts";
 
 export type Transpiled =
   | { ok: true; code: string; mappings: string }
-  /** No position when the error is not in the source's own lines. `isFinal`: trying it in another form is no use. */
+  /** No position if the error is outside the source's lines. `isFinal`: trying another form is useless. */
   | { ok: false; message: string; position?: Position; isFinal?: true };
 
-/** How every source is transpiled: options of esbuild's `transform` beside the loader, how maps are returned and what is logged. */
 export const TRANSFORM_OPTIONS = {
   target: "es2024",
-  // Run as it is: this engine has it, and the lowered form hides where an error came from.
+  // The engine supports it; lowering would hide where errors came from.
   supported: { using: true, "import-attributes": true },
   charset: "ascii",
   sourcefile: "script.ts",
@@ -20,19 +19,19 @@ export const TRANSFORM_OPTIONS = {
 
 export type Loader = "ts" | "tsx" | "js";
 
-/** In place of a module's imports of names, members of what a `require` answers. */
+/** Turns imported names into members of what `require` returns. */
 const LINK_OPTIONS = { format: "cjs", define: { this: "undefined" } } as const;
 
-/** Of generated code. Only what is written out for the engine, such as decorators, multiplies. In UTF-16 units. */
+/** In UTF-16 units. Only lowered syntax, such as decorators, multiplies code. */
 const MAX_CODE_CHARS = 8 * 1024 * 1024;
 const TOO_LONG = `The source becomes more than ${MAX_CODE_CHARS / 1024 / 1024} MB of JavaScript: it has too many parts that are written out for the engine, such as decorators.`;
 
-/** The last such comment counts: a source map in the script itself would map its errors to an unknown file. */
+/** The last such comment counts: a source map of the script itself would map its errors to an unknown file. */
 const NO_MAP = "\n//# sourceMappingURL=none";
 
 /**
- * Rejects only when the transpiler is lost, never for an error in the source. `linkedFrom`: mappings of `text`, which was transpiled
- * before and is to have members of modules in place of the names it imports.
+ * Rejects only when the transpiler is lost, never for an error in the source. `linkedFrom` holds the mappings of a
+ * text that was transpiled before.
  */
 export async function transpile(
   text: string,

@@ -1,12 +1,9 @@
-/** Statements about types only, which vanish anyway: they must not keep a body with `return` from being one. */
+/** Removes type-only statements: they vanish anyway and must not keep a body with `return` from being one. */
 import { blank } from "./draft.ts";
 
 const START = /^[ \t]*import\s+type\b/gm;
 
-/**
- * Blanks each up to its specifier and a semicolon. A text may begin many that never end, so nothing is looked at for each of
- * them again.
- */
+/** Looks at nothing twice: a text may begin many statements that never end. */
 export function withoutTypeImports(text: string): string {
   const parts: string[] = [];
   let at = 0;
@@ -23,9 +20,8 @@ export function withoutTypeImports(text: string): string {
 }
 
 interface Specifier {
-  /** Of the first quote or semicolon, or of the end of the text. */
   start: number;
-  /** After the closing quote, and a semicolon; null: it is none. */
+  /** Null if it is not a string. */
   end: number | null;
 }
 
@@ -39,7 +35,7 @@ function findSpecifier(text: string, from: number): Specifier {
   return { start, end: text[after] === ";" ? after + 1 : after };
 }
 
-/** The length of the text if there is none. */
+/** Returns the length of the text if there is no match. */
 function find(text: string, pattern: RegExp, from: number): number {
   pattern.lastIndex = from;
   return pattern.exec(text)?.index ?? text.length;
@@ -72,7 +68,6 @@ export function withoutTypeStatement(text: string, line: number, column: number)
   return text;
 }
 
-/** Up to what transpiling did not expect: the name after it. */
 const DECLARE_BLOCK = /\bdeclare\s+(?:namespace|module)\s+$/;
 const EXPORT_NOTHING = /export\s*\{\s*\}[ \t]*;?/y;
 const EXPORT_TYPE_LIST = /export\s+type\s*(?:\{[^{}]*\}|\*)(?:\s*from\s*(?:"[^"\n]*"|'[^'\n]*'))?[ \t]*;?/y;
@@ -82,7 +77,7 @@ function blankBetween(text: string, start: number, end: number): string {
   return text.slice(0, start) + blank(text.slice(start, end)) + text.slice(end);
 }
 
-/** Where the bracket at `open` is closed, past strings and comments; -1 if nowhere. */
+/** Returns -1 if the bracket is never closed. */
 function findClosing(text: string, open: number): number {
   const piece =
     /[{}]|\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])*'?|`(?:\\[\s\S]|[^`\\])*`?/g;

@@ -1,6 +1,6 @@
 /**
- * Declarations of types for a package that brings none: those that DefinitelyTyped publishes to the same registry, under the same
- * rules. They are for editors; nothing else of these packages is kept.
+ * Installs DefinitelyTyped's declarations for a package that has none, from the same registry under the same rules.
+ * They are for editors; nothing else of these packages is kept.
  */
 import { mkdir, readdir, rm } from "node:fs/promises";
 import type { Agent } from "node:http";
@@ -15,15 +15,14 @@ export interface ResolvedTypes {
   members: Node[];
   published: Map<string, Published>;
   advisories: Advisory[] | null;
-  /** Why they are not taken, where there are any. */
   leftOut: { name: string; reason: string }[];
 }
 
-/** Of Node they are large, and editors have them. */
+/** Node's are large, and editors have them. */
 const LOCATION = /^node_modules\/@types\/(?!node$)[^/]+$/;
 const DECLARATIONS = /\.d\.[cm]?ts$/;
 const MAX_REASON_CHARACTERS = 300;
-/** What npm's library says of what is not there, or not yet. */
+/** Codes of npm's library for what does not exist, or not yet. */
 const ABSENT = new Set(["E404", "ETARGET", "ENOVERSIONS"]);
 
 export async function hasTypes(folder: string, manifest: Record<string, unknown>): Promise<boolean> {
@@ -32,7 +31,10 @@ export async function hasTypes(folder: string, manifest: Record<string, unknown>
   return files.some((file) => DECLARATIONS.test(file) && !/(?:^|[/\\])node_modules[/\\]/.test(file));
 }
 
-/** Those for the major version of the package, without what is there already. Never throws: nothing that runs depends on them. */
+/**
+ * Picks the package's major version, without declarations that are installed. Never throws: nothing that runs
+ * depends on them.
+ */
 export async function resolveTypes(
   job: InstallJob,
   { version, taken }: { version: string; taken: ReadonlySet<string> },
@@ -62,7 +64,6 @@ export async function resolveTypes(
   }
 }
 
-/** Removes all but the declarations and the description. */
 export async function keepDeclarations(folder: string): Promise<void> {
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
     if (entry.isDirectory() || DECLARATIONS.test(entry.name) || entry.name === "package.json") continue;

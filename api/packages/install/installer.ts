@@ -1,6 +1,6 @@
 /**
- * Has one package installed into a folder by a process of its own, bounded in time, memory, disk and network. Answers what
- * lies there, or why nothing does. The folder is the caller's to remove.
+ * Installs one package into a folder, in its own process, bounded in time, memory, disk and network. The caller
+ * removes the folder.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { realpath } from "node:fs/promises";
@@ -29,9 +29,7 @@ export interface InstallerOptions {
   registry: Registry;
   advisories: InstallJob["advisories"];
   minAgeDays: number;
-  /** Longest silence of the registry. */
   idleMs: number;
-  /** Of an installation as a whole. */
   maxMs?: number;
 }
 
@@ -42,7 +40,7 @@ export interface InstallRequest extends Pick<InstallJob, "name" | "range" | "loc
   signal: AbortSignal;
 }
 
-/** Why a package is not installed: a sentence for the operator who asked for it. */
+/** Its message is for the operator who asked for the package. */
 export class InstallProblem extends Error {
   override readonly name = "InstallProblem";
 }

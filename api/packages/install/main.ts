@@ -1,6 +1,6 @@
 /**
- * Entry file of the process that installs one package into one folder. Node gives it that folder to write to, no programs, no
- * addons, no threads and no network: it asks the registry over the pipes it was started with. It executes nothing of any package.
+ * Installs one package into one folder. Node gives this process that folder to write to, and no programs, addons,
+ * threads or network: it asks the registry over its pipes. Executes nothing of any package.
  */
 import { createHash } from "node:crypto";
 import { readFile, rm } from "node:fs/promises";
@@ -38,7 +38,6 @@ import { unpackTarball } from "./unpack.ts";
 const MAX_AT_ONCE = 4;
 const MAX_LICENSE_CHARACTERS = 200;
 
-/** What is read of a package's own description. */
 const manifestSchema = z.looseObject({
   name: z.string(),
   version: z.string(),
@@ -52,7 +51,7 @@ const manifestSchema = z.looseObject({
 type Manifest = z.infer<typeof manifestSchema>;
 type Sizes = InstalledTree["sizes"];
 
-/** Lines end at U+2028 and U+2029 too for who reads them, and a description may hold these. */
+/** Readers also end lines at U+2028 and U+2029, which a description may contain. */
 function send(message: InstallMessage): void {
   const text = JSON.stringify(message).replaceAll("\u2028", "\\u2028").replaceAll("\u2029", "\\u2029");
   process.stdout.write(`${text}\n`);
@@ -89,7 +88,6 @@ async function install(job: InstallJob): Promise<void> {
 
 interface Downloading {
   options: Record<string, unknown>;
-  /** Of all that is unpacked. */
   budget: ArchiveBudget;
 }
 
@@ -145,7 +143,7 @@ async function download(
       const { member, manifest } = await unpackMember(job, node, tarball, budget, published);
       if (member === null) {
         leftOut.push({ name: node.name, reason: "needs a native addon" });
-        // The bundler finds none, as on a machine that it is not made for.
+        // The bundler then finds none, as on a platform that it is not made for.
         await rm(join(job.folder, node.location), { recursive: true, force: true });
       } else {
         tree[index] = member;
@@ -165,7 +163,7 @@ async function download(
 async function fetchTarball(node: Node, options: Record<string, unknown>): Promise<Buffer> {
   const { integrity } = node;
   const place = `http://${REGISTRY_HOST}${TARBALL_PATH}?url=${encodeURIComponent(node.resolved ?? "")}`;
-  // The library checks the integrity before it hands anything out; it is what the whole installation stands on.
+  // The library checks the integrity before it hands anything out: the whole installation rests on that.
   const tarball = await pacote.tarball(place, { ...options, allowRemote: "all", integrity });
   const isWhole = (integrity ?? "").split(/\s+/).some((hash) => {
     const [algorithm = "", digest] = hash.split("?")[0]?.split(/-(.*)/s) ?? [];
@@ -247,7 +245,7 @@ function calledOf(node: Node): string {
   return `${nameOf(node)}@${node.version}`;
 }
 
-/** What npm's library says of a package that cannot be had, as a sentence for an operator. */
+/** Words npm's errors for an operator. */
 function explain(error: unknown, { name, range, before, minAgeDays }: InstallJob): string {
   if (error instanceof Refused) return error.message;
   const { code, message } = error as { code?: string; message?: string };
@@ -272,5 +270,5 @@ function explain(error: unknown, { name, range, before, minAgeDays }: InstallJob
 
 const job = JSON.parse(await text(process.stdin)) as InstallJob;
 await install(job).catch((error: unknown) => send({ type: "problem", message: explain(error, job) }));
-// The pipe takes what was written before the end: stdout is synchronous for pipes on Linux.
+// Written before the end: on Linux stdout is synchronous for pipes.
 process.exitCode = 0;

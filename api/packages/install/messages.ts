@@ -1,4 +1,4 @@
-/** What the server and the process that installs a package tell each other: one job, lines of progress, one outcome. */
+/** Messages between the server and the installing process: one job, progress, one outcome. */
 import { z } from "zod";
 
 export const INSTALL_STEPS = [
@@ -11,15 +11,12 @@ export const INSTALL_STEPS = [
 ] as const;
 export type InstallStep = (typeof INSTALL_STEPS)[number];
 
-/** In bytes unless they say otherwise. */
 export interface InstallLimits {
-  /** Packages of the tree, the one that is asked for included. */
   maxPackages: number;
-  /** One tarball as it comes. */
+  /** Packed. */
   maxTarballBytes: number;
-  /** All that is downloaded, descriptions of packages included. */
+  /** Packuments included. */
   maxDownloadBytes: number;
-  /** A description of a package, with all its versions. */
   maxPackumentBytes: number;
   maxUnpackedBytes: number;
   maxFiles: number;
@@ -39,16 +36,16 @@ export interface InstallJob {
   name: string;
   /** A version, a range or a tag. */
   range: string;
-  /** A package-lock.json, parsed; null: the newest versions that fit. */
+  /** A parsed package-lock.json, or null for the newest versions that fit. */
   lock: unknown;
-  /** The package of its declarations, where it brings none; null: they are not asked for. */
+  /** The @types package, or null. */
   types: string | null;
-  /** An empty folder: nothing is written outside of it. */
+  /** An empty folder. Nothing is written outside of it. */
   folder: string;
-  /** Versions published later are not taken. ISO 8601; null: all are. */
+  /** ISO 8601. Later versions are not installed; null allows all. */
   before: string | null;
   minAgeDays: number;
-  /** `required`: without an answer nothing is installed. */
+  /** `required` installs nothing without an answer. */
   advisories: "off" | "asked" | "required";
   limits: InstallLimits;
 }
@@ -85,7 +82,7 @@ export const installedTreeSchema = z.object({
   description: z.string(),
   homepage: z.string().nullable(),
   tree: z.array(treeMemberSchema),
-  /** Null: no source of them was asked, or it did not answer. */
+  /** Null if no source answered. */
   advisories: z.array(advisorySchema).nullable(),
   leftOut: z.array(z.object({ name: z.string(), reason: z.string() })),
   sizes: z.object({ downloaded: count, unpacked: count, files: count }),
@@ -94,7 +91,7 @@ export type InstalledTree = z.infer<typeof installedTreeSchema>;
 export type TreeMember = z.infer<typeof treeMemberSchema>;
 export type Advisory = z.infer<typeof advisorySchema>;
 
-/** A line on standard output. The process ends after `tree` or `problem`. */
+/** One line of standard output. The process ends after `tree` or `problem`. */
 export const installMessageSchema = z.discriminatedUnion("type", [
   z.object({ type: z.literal("step"), step: z.enum(INSTALL_STEPS), done: count, total: count.nullable() }),
   z.object({ type: z.literal("tree"), tree: installedTreeSchema }),
@@ -102,9 +99,9 @@ export const installMessageSchema = z.discriminatedUnion("type", [
 ]);
 export type InstallMessage = z.infer<typeof installMessageSchema>;
 
-/** The host under which the installing process knows the registry, whatever its address is. */
+/** The installing process knows the registry by this host, whatever its address is. */
 export const REGISTRY_HOST = "registry.invalid";
 export const TARBALL_PATH = "/-/cyrnel/tarball";
 export const ADVISORIES_PATH = "/-/cyrnel/advisories";
-/** File descriptors over which it is asked: the process can open no connection, and is started with these. */
+/** Descriptors of the pipes to the registry: the process cannot open a connection. */
 export const REGISTRY_PIPES: readonly number[] = [3, 4, 5, 6, 7, 8, 9, 10];

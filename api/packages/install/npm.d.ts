@@ -1,4 +1,4 @@
-/** What is used of npm's own libraries, which have no declarations of this version. */
+/** npm's libraries have no declarations for these versions. */
 declare module "@npmcli/arborist" {
   interface Edge {
     type: "prod" | "optional" | "peer" | "peerOptional" | "dev" | "workspace";

@@ -1,8 +1,8 @@
-/** What the installing process may touch of the file system: it reads its own code and its folder, and writes the folder. */
+/** Limits the installing process to reading its own code and its folder, and writing the folder. */
 import { existsSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-/** Flags of Node for a process that works in `folder`, a real path. It opens no connection, resolves no name and starts nothing. */
+/** `folder` is a real path. The process opens no connection, resolves no name and starts nothing. */
 export function permissionFlags(folder: string): string[] {
   return [
     "--permission",

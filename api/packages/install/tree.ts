@@ -1,6 +1,6 @@
 /**
- * The tree of a package, resolved by npm's own library, and what has to hold for each of its members before anything of it is
- * downloaded: it comes from the registry, has an integrity, is old enough, and is not known to be malware.
+ * Resolves a package's tree with npm's library, and checks each member before a download: from the registry, with an
+ * integrity, old enough, not known as malware.
  */
 import { writeFile } from "node:fs/promises";
 import type { Agent } from "node:http";
@@ -16,12 +16,11 @@ import { ADVISORIES_PATH, type Advisory, type InstallJob, REGISTRY_HOST } from "
 import { isMemberName } from "./names.ts";
 
 export interface ResolvedTree {
-  /** The package that was asked for first. */
+  /** The requested package comes first. */
   members: Node[];
   leftOut: { name: string; reason: string }[];
 }
 
-/** Options that npm's libraries take alike. */
 export function npmOptions(job: InstallJob, agent: Agent): Record<string, unknown> {
   return {
     path: job.folder,
@@ -72,7 +71,7 @@ export async function resolveTree(job: InstallJob, options: Record<string, unkno
   return resolved;
 }
 
-/** All that the package reaches. Optional packages that are made for one platform are native, and left out. */
+/** Leaves out optional packages for one platform: they are native. */
 function collectMembers(main: Node): ResolvedTree {
   const members = new Set([main]);
   const leftOut = new Map<string, string>();
@@ -80,7 +79,7 @@ function collectMembers(main: Node): ResolvedTree {
     for (const { to, type, name, error, spec } of member.edgesOut.values()) {
       if (type === "dev" || type === "workspace") continue;
       const isNeeded = type === "prod" || type === "peer";
-      // In place of an optional one that could not be had stands a node without a version.
+      // A node without a version stands for an optional package that was not found.
       if (to === null || error !== null || to.version === "") {
         if (!isNeeded) {
           if (type === "optional") leftOut.set(name, "could not be resolved");
@@ -101,7 +100,7 @@ function collectMembers(main: Node): ResolvedTree {
   };
 }
 
-/** What SHA-1 and MD5 say can be forged. */
+/** SHA-1 and MD5 can be forged. */
 const STRONG = /^(?:sha512|sha384|sha256)-[A-Za-z0-9+/]+={0,2}/;
 
 function checkMember(node: Node): void {
@@ -117,7 +116,7 @@ function checkMember(node: Node): void {
   }
 }
 
-/** What the registry knows it by; a dependency may have another name for it. */
+/** The registry's name; a dependency may use another one. */
 export function nameOf(node: Node): string {
   return node.packageName ?? node.name;
 }
@@ -137,8 +136,8 @@ export interface Published {
 }
 
 /**
- * When each member was published, and that the registry has it as the tree says: a lock file may say something else. By
- * location of the node.
+ * Asks the registry when each member was published, and that it has it as the tree says: a lock file may say
+ * something else. Keys are locations of nodes.
  */
 export async function checkPublished(
   { before, minAgeDays }: Pick<InstallJob, "before" | "minAgeDays">,
@@ -195,10 +194,10 @@ const advisoriesSchema = z.record(
   ),
 );
 const MAX_ADVISORIES = 1000;
-/** Embedded malicious code. */
+/** "Embedded malicious code". */
 const MALWARE_WEAKNESS = "CWE-506";
 
-/** Null: no source was asked, or it did not answer and need not. @throws Refused for malware. */
+/** Returns null if no source answered and none is required. @throws Refused for malware. */
 export async function checkAdvisories(
   { advisories: mode }: Pick<InstallJob, "advisories">,
   members: readonly Node[],
@@ -238,7 +237,7 @@ export async function checkAdvisories(
   return found.slice(0, MAX_ADVISORIES);
 }
 
-/** A source may answer all that it knows of a name. A range that cannot be read is taken to mean every version. */
+/** A source may return all advisories of a name. An unreadable range counts as every version. */
 function isAffected(version: string, range: string): boolean {
   const readable = semver.validRange(range);
   return readable === null || semver.satisfies(version, readable, { includePrerelease: true });

@@ -8,7 +8,7 @@ const GZIP_MAGIC = Buffer.from([0x1f, 0x8b]);
 export interface UnpackedTarball {
   bytes: number;
   files: number;
-  /** A file that only native addons have, or null. */
+  /** A file that only native addons have. */
   nativeFile: string | null;
 }
 
@@ -28,7 +28,7 @@ export async function unpackTarball(
   const { bytes, files } = await unpackArchive(gunzip, folder, {
     budget,
     place([_anyName, ...segments], isFile) {
-      // Packages inside a package are fetched, and checked, by themselves.
+      // Bundled packages are fetched and checked by themselves.
       if (segments.length === 0 || segments.includes("node_modules")) return null;
       const file = segments.join("/");
       if (isFile && (file === "binding.gyp" || file.endsWith(".node"))) nativeFile ??= file;

@@ -1,6 +1,6 @@
-/** The forms in which a secret value turns up in text: as it is, escaped as JSON, percent-encoded, in base64. Pure. */
+/** Lists the forms a secret takes in text: plain, escaped as JSON, percent-encoded, base64. */
 
-/** Shorter values are not looked for: they would be found in ordinary text. */
+/** Shorter values would be found in ordinary text. */
 export const MIN_SECRET_CHARACTERS = 8;
 const MIN_FORM_CHARACTERS = 8;
 const MAX_VALUES_PER_OWNER = 1000;
@@ -10,7 +10,6 @@ const BITS_PER_BYTE = 8;
 const BITS_PER_DIGIT = 6;
 const AUTHORIZATION = /^(?:bearer|basic|token|apikey|api-key)\s+(\S+)$/i;
 
-/** Every string and number in the values of an owner that is long enough to be looked for. Names of fields are none. */
 export function collectValues(values: unknown): Set<string> {
   const found = new Set<string>();
   const visit = (value: unknown, depth: number) => {
@@ -27,7 +26,7 @@ export function collectValues(values: unknown): Set<string> {
   return found;
 }
 
-/** A value as it was set, without the space round it, and without the scheme of an authorization header. */
+/** Adds the value without surrounding space and without the scheme of an authorization header. */
 function listSpellings(value: string): string[] {
   const trimmed = value.trim();
   if (trimmed === "") return [];
@@ -35,7 +34,6 @@ function listSpellings(value: string): string[] {
   return credential === undefined ? [value, trimmed] : [value, trimmed, credential];
 }
 
-/** All forms of one value, itself first; none is shorter than 8 characters. */
 export function listForms(value: string): string[] {
   const percent = encodeURIComponent(value);
   const forms = new Set([
@@ -43,15 +41,15 @@ export function listForms(value: string): string[] {
     ...listJsonForms(value),
     percent,
     percent.replaceAll(/%[0-9A-F]{2}/g, (digits) => digits.toLowerCase()),
-    // As forms and query strings are written: a space is a plus sign, and more is escaped.
+    // HTML forms and query strings: a space is a plus sign, and more is escaped.
     new URLSearchParams([["", value]]).toString().slice(1),
     ...listBase64Forms(Buffer.from(value)),
-    // As header values carry what is not ASCII.
+    // Header values carry UTF-8 as Latin-1.
     ...(LATIN1_ONLY.test(value) ? listBase64Forms(Buffer.from(value, "latin1")) : []),
   ]);
-  // Names of headers come in lower case, whatever they were sent in.
+  // Header names arrive in lower case.
   for (const form of [...forms]) forms.add(form.toLowerCase());
-  // JSON text holds a form in its escaped shape: what is looked for there has to be known too.
+  // Text inside JSON holds the escaped form.
   for (const form of [...forms]) forms.add(escapeJson(form));
   return [...forms].filter((form) => form.length >= MIN_FORM_CHARACTERS);
 }
@@ -83,7 +81,6 @@ function listBase64Forms(bytes: Buffer): string[] {
     const own = digits.slice(firstOwn, endOfOwn);
     forms.push(own, own.replaceAll("-", "+").replaceAll("_", "/"));
   }
-  // By itself, to its last digit and with its padding.
   forms.push(bytes.toString("base64"), bytes.toString("base64url"));
   return forms;
 }

@@ -1,10 +1,8 @@
 /**
- * Finds any of many patterns in a text, in one pass whose cost does not grow with their number or with what the text
- * holds: an Aho-Corasick automaton, and while it is at its root, a shift table (Wu-Manber) that skips what cannot begin
- * a pattern. Pure.
+ * Finds any of many patterns in one pass: an Aho-Corasick automaton, and at its root a shift table (Wu-Manber) that
+ * skips what cannot begin a pattern. The cost does not grow with the number of patterns.
  */
 
-/** Every pattern has at least this many characters; the shift table looks at so many. */
 export const MIN_PATTERN_CHARACTERS = 8;
 const BLOCK_CHARACTERS = 3;
 const MAX_SHIFT = MIN_PATTERN_CHARACTERS - BLOCK_CHARACTERS + 1;
@@ -12,7 +10,7 @@ const MIN_TABLE_BITS = 12;
 const MAX_TABLE_BITS = 22;
 const ROOT = 0;
 
-/** Beginnings and ends of what was found, in order, without overlaps. */
+/** Sorted, without overlaps. */
 export interface Intervals {
   readonly starts: number[];
   readonly ends: number[];
@@ -23,18 +21,16 @@ export function noIntervals(): Intervals {
 }
 
 export interface Matcher {
-  /** Characters of the longest pattern. */
   readonly longest: number;
   /**
-   * Goes on with `text` at `from`, in the state that the text before it has led to (0: at its beginning), and adds what it
-   * finds to `found`. The state after the text.
+   * Continues in `state` (0 at the beginning of a text), adds what it finds to `found`, and returns the new state.
    */
   scan(text: string, from: number, state: number, found: Intervals): number;
-  /** How many characters at the end of the text may be the beginning of a pattern, in the state after it. */
+  /** Returns how many characters before this state may begin a pattern. */
   openCharacters(state: number): number;
 }
 
-/** Null without patterns. Throws RangeError for one that is too short. */
+/** Returns null without patterns. Throws RangeError for one that is too short. */
 export function createMatcher(patterns: readonly string[]): Matcher | null {
   if (patterns.length === 0) return null;
   const trie = buildTrie(patterns);
@@ -72,7 +68,7 @@ export function createMatcher(patterns: readonly string[]): Matcher | null {
   };
 }
 
-/** Those it overlaps become part of it. */
+/** Merges overlapping intervals. */
 export function addInterval({ starts, ends }: Intervals, start: number, end: number): void {
   let first = start;
   let last = end;
@@ -86,17 +82,15 @@ export function addInterval({ starts, ends }: Intervals, start: number, end: num
 
 interface Trie {
   size: number;
-  /** Of each node: how many characters lead to it. */
   depth: Int32Array;
-  /** Of each node: whether a pattern ends there. */
   isEnd: Uint8Array;
-  /** Of each node: whether a longer pattern goes on. */
+  /** A longer pattern goes on from this node. */
   hasNext: Uint8Array;
-  /** Of each node: parent and the character that leads from it. */
+  /** Parent of each node, and the character that leads to the node from it. */
   parent: Int32Array;
   code: Uint16Array;
   fail: Int32Array;
-  /** The node after `node` and `code`, or -1. */
+  /** Returns -1 if there is no such node. */
   next(node: number, code: number): number;
 }
 
@@ -121,7 +115,7 @@ function buildTrie(patterns: readonly string[]): Trie {
   const hasNext = new Uint8Array(capacity);
   let size = 1;
 
-  /** The slot of an edge: of the one that is there, or where it would go. */
+  /** Returns the slot of an edge, or the free slot where it would go. */
   const slotOf = (node: number, character: number): number => {
     let slot = (Math.imul(node, 0x9e3779b1) ^ Math.imul(character + 1, 0x85ebca6b)) >>> (32 - slotBits);
     for (;;) {
@@ -164,7 +158,6 @@ function buildTrie(patterns: readonly string[]): Trie {
   };
 }
 
-/** Fills in `fail`, level by level, and what follows from it for each node. */
 function linkFailures(trie: Trie): { longest: Int32Array; open: Int32Array } {
   const { size, depth, isEnd, hasNext, parent, code, fail, next } = trie;
   const longest = new Int32Array(size);
@@ -188,7 +181,7 @@ function linkFailures(trie: Trie): { longest: Int32Array; open: Int32Array } {
   return { longest, open };
 }
 
-/** A failure link leads to a lesser depth, so those have to be known first. */
+/** Failure links lead to a lesser depth, so those nodes come first. */
 function nodesByDepth({ size, depth }: Trie): Int32Array {
   const counts: number[] = [];
   for (let node = 0; node < size; node += 1) {
@@ -212,8 +205,8 @@ function nodesByDepth({ size, depth }: Trie): Int32Array {
 }
 
 /**
- * How far a window of 8 characters may move on when it ends with a block of three: 0 where it may be the beginning of a
- * pattern. Blocks that share a slot share the smaller shift.
+ * Tells how far a window of 8 characters may move on, by its last three; 0 where it may begin a pattern. Blocks that
+ * share a slot share the smaller shift.
  */
 function buildShifts(patterns: readonly string[]): { skip(text: string, from: number): number } {
   const blocks = patterns.length * MAX_SHIFT;
@@ -232,7 +225,6 @@ function buildShifts(patterns: readonly string[]): { skip(text: string, from: nu
     }
   }
   return {
-    /** Where the next pattern may begin: at `from` or after it. */
     skip(text, from) {
       const { length } = text;
       let end = from + MIN_PATTERN_CHARACTERS - 1;

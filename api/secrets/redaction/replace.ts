@@ -1,4 +1,4 @@
-/** Puts a marker in the place of what a matcher finds: in a whole text, and in a stream that comes in pieces. */
+/** Replaces what a matcher finds by a marker, in a text and in a stream. */
 import { addInterval, type Intervals, type Matcher, MIN_PATTERN_CHARACTERS, noIntervals } from "./matcher.ts";
 
 export const MARKER = "[secret]";
@@ -9,17 +9,15 @@ export function holdsAny(matcher: Matcher, text: string): boolean {
   return found.starts.length > 0;
 }
 
-/** The same string when nothing is found. */
 export function replaceAll(matcher: Matcher, text: string): string {
   const found = noIntervals();
   matcher.scan(text, 0, 0, found);
   return found.starts.length === 0 ? text : replaceFound({ text, found, isContinued: false });
 }
 
-/** What is written where a text was cut. */
 const CUT_MARK = /(?:\.{3}|…)\W{0,3}$/;
 
-/** As `replaceAll`, for a text that may have been cut: what begins a pattern at its end is replaced as well. */
+/** Also replaces the beginning of a pattern at the end of a text that was cut. */
 export function replaceInCut(matcher: Matcher, text: string): string {
   const [mark = ""] = CUT_MARK.exec(text) ?? [];
   const whole = text.slice(0, text.length - mark.length);
@@ -32,17 +30,15 @@ export function replaceInCut(matcher: Matcher, text: string): string {
 
 const MIN_LINE_CHARACTERS = 8 * 1024;
 
-/** A part of a stream, and the secrets in it that are to be replaced. */
 export interface Part {
   text: string;
   found: Intervals;
-  /** The first of `found` begins with the text, and its marker is written. */
+  /** The first secret began in an earlier part, which has its marker. */
   isContinued: boolean;
 }
 
-/** The end of a stream so far: the line that has begun, with what was found in it already. */
+/** The unfinished line at the end of a stream. */
 export interface Held extends Part {
-  /** The matcher's, after the text. */
   state: number;
 }
 
@@ -51,9 +47,8 @@ export function nothingHeld(): Held {
 }
 
 /**
- * What can be passed on of the held text and the piece after it: whole lines, and of a very long one what cannot belong to
- * something that has begun. To hold back only what looks like a beginning would tell a reader of the stream, character by
- * character, what a secret begins with.
+ * Passes on whole lines, and of a very long line what cannot belong to a secret that has begun. Holding back only
+ * what looks like a beginning would tell a reader, character by character, what a secret begins with.
  */
 export function replaceInPiece(matcher: Matcher, held: Held, piece: string): { passed: Part; held: Held } {
   const text = held.text + piece;
@@ -80,7 +75,7 @@ export function replaceInPiece(matcher: Matcher, held: Held, piece: string): { p
   };
 }
 
-/** Depends on line ends and lengths only. */
+/** Looks at line ends and lengths only. */
 function endOfLines(text: string, longest: number): number {
   const end = Math.max(text.lastIndexOf("\n"), text.lastIndexOf("\r")) + 1;
   const maxLineCharacters = Math.max(MIN_LINE_CHARACTERS, 2 * longest);
@@ -88,8 +83,8 @@ function endOfLines(text: string, longest: number): number {
 }
 
 /**
- * What is held when the stream was cut off: without its last characters, which may be the first part of something. As many
- * go in any case, because a reader could tell from their number what they were.
+ * Drops the last characters of a stream that was cut off, which may begin a secret. Always drops the same number,
+ * because a reader could infer the secret from it.
  */
 export function releaseCut(matcher: Matcher, { text, found, isContinued }: Held): Part {
   const end = Math.max(0, text.length - matcher.longest + 1);
@@ -102,7 +97,7 @@ export function releaseCut(matcher: Matcher, { text, found, isContinued }: Held)
   return { text: text.slice(0, end), found: kept, isContinued };
 }
 
-/** What is held, to be looked at by another matcher: it keeps what has its marker, and forgets what else was found. */
+/** Prepares the held text for another matcher: keeps what has its marker and forgets other findings. */
 export function forgetFound({ text, found, isContinued }: Held): { held: Held; text: string } {
   const held = nothingHeld();
   if (isContinued) {
@@ -113,7 +108,7 @@ export function forgetFound({ text, found, isContinued }: Held): { held: Held; t
   return { held, text };
 }
 
-/** Returns where a position of the text is after `replaceFound`. One inside a secret is after its marker. */
+/** Positions inside a secret move behind its marker. */
 export function movePosition({ found: { starts, ends }, isContinued }: Part, position: number): number {
   let moved = position;
   for (const [index, start] of starts.entries()) {

@@ -1,4 +1,4 @@
-/** The submitted script where it imports: a module as it is, or a body whose imports are taken out of it first. */
+/** Prepares a submitted script that imports: a module as it is, or a body after its imports are taken out. */
 import type { Program, Statement } from "acorn";
 import { moveUpOneLine, type Position } from "../draft.ts";
 import { attempt, type Refused, refuse, refuseNode } from "../errors.ts";
@@ -12,7 +12,7 @@ import { INSTEAD } from "./names.ts";
 
 type Failure = Extract<Transpiled, { ok: false }>;
 
-/** `hoisted`: where static imports of a body stood, and the statements that mark these places. */
+/** `hoisted` says where static imports stood and which statements mark these places. */
 export async function prepareLinkable(
   excerpt: Excerpt,
   transpiled: Extract<Transpiled, { ok: true }>,
@@ -41,12 +41,12 @@ export function refuseRequire(
   return refuseNode(generated, node, `require is not available: use import. ${INSTEAD}`);
 }
 
-/** `failure`: of transpiling it so. Null: it has no imports that can be taken out. */
+/** Null if it has no imports that can be taken out. */
 type HoistedBody = { prepared: Refused | Linkable } | { failure: Failure } | null;
 
 /**
- * A body that imports, made into a module: its static imports, and a default export of a function that is the rest. `calls`: it
- * is known to call `import()`, and may have no static ones.
+ * Makes a body a module: its static imports, and the rest as a default export. `calls`: it calls `import()` and may
+ * have no static imports.
  */
 export async function prepareHoisted(excerpt: Excerpt, calls: boolean): Promise<HoistedBody> {
   const kept = new Set<number>();

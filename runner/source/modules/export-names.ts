@@ -1,12 +1,12 @@
-/** Whether the names that modules import of each other are there, found through those that pass on the exports of others. */
+/** Checks that modules export the names that others import, through re-exports. */
 import { type Refused, refuse } from "../errors.ts";
 import type { Node } from "./linkable.ts";
 import { quote } from "./names.ts";
 
-/** Steps of finding exported names through modules that pass on those of others; a tenth of a microsecond each. */
+/** A step takes a tenth of a microsecond. */
 const MAX_EXPORT_STEPS = 500_000;
 
-/** `keysOf`: names that JSON files export. Each name that a module imports and uses must be exported; one that is not used may be that of a type. */
+/** Unused imported names are not checked: they may be types. `keysOf` has the names that JSON files export. */
 export function checkNames(
   nodes: readonly Node[],
   keysOf: ReadonlyMap<Node, ReadonlySet<string>>,

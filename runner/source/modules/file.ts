@@ -1,4 +1,3 @@
-/** One imported file of code, made linkable. */
 import { attempt, type Refused, refuse, refuseNode } from "../errors.ts";
 import { parseModule } from "../module-body.ts";
 import { findRequire } from "../program.ts";
@@ -9,7 +8,7 @@ import { type Linkable, makeLinkable } from "./linkable.ts";
 /** In UTF-16 units. */
 const MAX_CODE_CHARS = 256 * 1024;
 
-/** Its errors do not name the file. */
+/** Errors do not name the file. */
 export async function prepareFile(loader: Loader, text: string): Promise<Linkable | Refused> {
   const start = { line: 1, column: 1 };
   if (text.length > MAX_CODE_CHARS) {

@@ -1,6 +1,6 @@
 /**
- * What a script imports: files, read by their names in the workspace and each made linkable, and packages, which the host finds.
- * Everything about them is bounded. Nothing here opens a file: `readModule` of the caller answers the texts.
+ * Reads what a script imports: workspace files, each made linkable, and packages, which the host finds. Bounds all
+ * of it. Opens no file: `readModule` returns their texts.
  */
 
 import { hash } from "node:crypto";
@@ -12,47 +12,45 @@ import type { Import, Linkable, Node, PackageTarget } from "./linkable.ts";
 import { INSTEAD, kindOf, quote, readSpecifier, type SourceKind } from "./names.ts";
 import { NoTextError } from "./text.ts";
 
-/** The text of a workspace file; null: there is none. It throws NoTextError, and may refuse more than `maxBytes` by throwing an Error. */
+/** Resolves with null for a missing file. Throws NoTextError, or Error for more than `maxBytes`. */
 export type ReadModule = (name: string, maxBytes: number) => Promise<string | null>;
 
 /**
- * The package that an import means, or why there is none, for the script's author. Without `exports` it is not checked here whether it
- * can be imported by that path.
+ * Finds the package of an import, or a message for the script's author. Without `exports` the path is not checked
+ * here.
  */
 export type FindPackage = (
   request: PackageRequest,
 ) => Promise<(PackageUse & Partial<FoundPackage>) | { message: string }>;
 
-/** As an import asked for it, and as it was found. `isWhole`: more of it is imported than its main module. */
+/** `isWhole`: more is imported than the main module. */
 export type UsedPackage = PackageUse & PackageRequest & { isWhole: boolean };
 
-/** What a graph is read by; null: the script came without other files, or its host has no packages. */
+/** Null if the script has no files, or its host no packages. */
 export interface Sources {
   readModule: ReadModule | null;
   findPackage: FindPackage | null;
 }
 
-/** Makes a file of code linkable; its errors do not name it. */
+/** Errors do not name the file. */
 export type PrepareFile = (name: string, text: string) => Promise<Linkable | Refused>;
 
 const MAX_MODULES = 1000;
 const MAX_PACKAGES = 50;
-/** Of all imported files together, in UTF-8. */
+/** In UTF-8. */
 const MAX_TOTAL_BYTES = 1024 * 1024;
-/** Names that are asked for: one import may mean several. */
 const MAX_LOOKUPS = 20_000;
 const MAX_STARS = 1000;
-/** Files that are read at a time. */
 const MAX_READS = 16;
 
 export interface Graph {
   nodes: Node[];
   packages: UsedPackage[];
-  /** Of everything that was read, under its names. */
+  /** Covers everything that was read, with names. */
   digest: string;
 }
 
-/** Stops reading; becomes an error at the import that asked for too much. */
+/** Becomes an error at the import that asked for too much. */
 class TooMuch extends Error {}
 
 export async function readGraph(
@@ -122,11 +120,10 @@ type Found =
   | string
   | PackageTarget
   | { name: string; kind: SourceKind; text: string }
-  /** `isPackage`: it is said when the call is made, if it is one. */
+  /** `isPackage`: the call of `import()` reports it. */
   | { message: string; isFinal?: boolean; isPackage?: boolean };
 type Reader = (name: string) => Promise<string | null>;
 
-/** Reads each file once, and not more than is allowed. */
 function createReader(readModule: ReadModule | null): Reader {
   const texts = new Map<string, Promise<string | null>>();
   const enter = pLimit(MAX_READS);
@@ -147,7 +144,7 @@ function createReader(readModule: ReadModule | null): Reader {
       }
       return text;
     });
-    // A reading that nothing waits for any more must not end the process.
+    // Nothing may be waiting for this reading; its failure must not end the process.
     reading.catch(() => {});
     texts.set(name, reading);
     return reading;
@@ -157,7 +154,6 @@ function createReader(readModule: ReadModule | null): Reader {
 type Finder = (meant: PackageSpecifier, specifier: string) => Promise<Found>;
 type PackageSpecifier = Extract<ReturnType<typeof readSpecifier>, { is: "package" }>;
 
-/** Asks for each package once. */
 function createFinder(findPackage: FindPackage | null): { find: Finder; list(): UsedPackage[] } {
   const asked = new Map<string, ReturnType<FindPackage>>();
   const used = new Map<string, UsedPackage>();
@@ -245,7 +241,7 @@ async function findTarget(
   };
 }
 
-/** What is no package may be a file of the workspace, written without `./`. */
+/** Suggests a workspace file whose import lacks `./`. */
 async function findFileMeant(specifier: string, from: string, read: Reader): Promise<Found | null> {
   const meant = readSpecifier(`/${specifier}`, from);
   if (meant.is !== "file") return null;

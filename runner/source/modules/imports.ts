@@ -1,4 +1,4 @@
-/** What a source imports: found in its tree; and the static imports of a body, taken out of its text. */
+/** Finds what a source imports, and takes the static imports of a body out of its text. */
 import type {
   ImportAttribute,
   ImportExpression,
@@ -11,21 +11,17 @@ import { blank } from "../draft.ts";
 import { visit } from "../program.ts";
 import { readSpecifier } from "./names.ts";
 
-/** Statements and calls of a script and its files together: each is looked up by itself. */
 export const MAX_IMPORTS = 2000;
 export const TOO_MANY_IMPORTS = `A script and its files may import ${MAX_IMPORTS} times in all; here is more.`;
 
-/** One statement or call that imports. */
 export interface ImportSite {
   specifier: string;
-  /** Of the import's attributes. */
+  /** The import attribute `type`. */
   type: string | null;
   isDynamic: boolean;
-  /** Index in the generated code. */
   start: number;
 }
 
-/** The specifier of an import, or of an export from elsewhere. */
 export function readStaticSite(statement: Statement | ModuleDeclaration): ImportSite | null {
   if (!("source" in statement) || !statement.source) return null;
   const { source, attributes, start } = statement;
@@ -37,14 +33,14 @@ function readType(attributes: readonly ImportAttribute[] | undefined): string | 
   return found === undefined ? null : String(found.value.value);
 }
 
-/** Calls of `import()` with a literal that means a file or a built-in module; what others mean is said when they are made. */
+/** Lists calls with a literal file or built-in module; other calls fail when they are made. */
 export function listDynamicSites(program: Program, code: string): ImportSite[] {
   if (!IMPORT_CALL.test(code)) return [];
   const sites: ImportSite[] = [];
   visit(program, (node) => {
     if (node.type !== "ImportExpression") return;
     const specifier = readLiteral(node.source);
-    // As seen from a file deep enough: whether it leads out is not decided here.
+    // Resolved from a deep file: whether it leaves the workspace is decided later.
     if (specifier === null || readSpecifier(specifier, DEEP).is === "refused") return;
     sites.push({ specifier, type: readOptions(node), isDynamic: true, start: node.start });
   });
@@ -76,18 +72,17 @@ function readOptions({ options }: ImportExpression): string | null {
 }
 
 export interface HoistedImport {
-  /** Index in the text of where the statement starts. */
   start: number;
-  /** Null: about types only. */
+  /** Null for an import of types only. */
   statement: string | null;
-  /** Stands in the text in its place, with spaces after it. */
+  /** Replaces the statement in the text, padded with spaces. */
   marker: string;
 }
 
 /**
- * Takes static imports out of the text of a body, where they cannot stand. What begins a line like one may also lie in a
- * string or a comment: so a marker, a statement of its own, takes its place, and the tree tells which of them are statements.
- * `kept`: starts of those that are none.
+ * Takes static imports out of a function body, where they cannot stand. A line that looks like an import may lie in
+ * a string or a comment, so each is replaced by a marker statement, and the parsed tree tells which ones were
+ * statements. `kept` holds the starts of the others.
  */
 export function hoistImports(
   text: string,
@@ -103,7 +98,7 @@ export function hoistImports(
   for (let found = START.exec(text); found !== null; found = START.exec(text)) {
     const start = found.index + found[0].length - "import".length;
     const from = found.index + found[0].length;
-    // Nothing is looked at again for each of many that never come to a quote.
+    // Bounds the search for many imports that never come to a quote.
     if (quoteAt < from) {
       quoteAt = findNext(text, /["'=();]/g, from);
       tries = 0;
@@ -120,7 +115,6 @@ export function hoistImports(
     imports.push({ start, statement: isType ? null : statement, marker });
     parts.push(text.slice(at, start), marker, blank(text.slice(start + marker.length, end)));
     at = end;
-    // Another may follow on the same line.
     START.lastIndex = text[end - 1] === ";" ? end - 1 : end;
   }
   return { body: parts.join("") + text.slice(at), imports };
@@ -132,7 +126,7 @@ function findNext(text: string, pattern: RegExp, from: number): number {
   return pattern.exec(text)?.index ?? text.length;
 }
 
-/** After the specifier that starts at `quoteAt`, its attributes and a semicolon. Null: it is no import. */
+/** Returns the end of the statement, attributes and semicolon included, or null if it is not an import. */
 function findEnd(text: string, from: number, quoteAt: number): number | null {
   const quote = text[quoteAt];
   if ((quote !== '"' && quote !== "'") || quoteAt - from > MAX_CLAUSE_CHARS) return null;
@@ -143,11 +137,14 @@ function findEnd(text: string, from: number, quoteAt: number): number | null {
   return REST.lastIndex;
 }
 const MAX_CLAUSE_CHARS = 20_000;
-/** Places where the import to one specifier may begin: the words before it may be those of a comment. */
+/** One specifier may follow several words `import`, some of them in comments. */
 const MAX_TRIES = 20;
 const REST = /(?:\s*\bwith\s*\{[^{}]*\})?(?:[ \t]*;)?/y;
 
-/** Of names the text does not have. Short: a marker stands in the place of the shortest import. */
+/**
+ * Returns a prefix that the text does not contain. Short, because a marker must fit in the place of the shortest
+ * import.
+ */
 function freePrefix(text: string): string {
   for (let number = 0; ; number++) {
     const prefix = `$${number.toString(36)}_`;
@@ -155,7 +152,6 @@ function freePrefix(text: string): string {
   }
 }
 
-/** Where markers stand as statements of the body: the others lie in strings and comments. */
 export function findMarkers(statements: readonly Statement[]): Map<string, Statement> {
   const found = new Map<string, Statement>();
   for (const statement of statements) {

@@ -1,9 +1,7 @@
-/** A JSON file that a script imports: what it exports, or where it stops being JSON. */
-
 import { type Refused, refuse } from "../errors.ts";
 import { placeIn } from "../excerpt.ts";
 
-/** `keys`: names that it exports. An error does not name the file. */
+/** Errors do not name the file. */
 export function readJson(text: string): { keys: Set<string> } | Refused {
   const json = text.replace(/^\uFEFF/, "");
   try {
@@ -19,7 +17,7 @@ export function readJson(text: string): { keys: Set<string> } | Refused {
   }
 }
 
-/** The engine does not say where a token stands that it did not expect in place of a value. */
+/** The engine gives no position for an unexpected token. */
 function findFault(text: string, message: string): number {
   const position = / at position (\d+)/.exec(message)?.[1];
   if (position !== undefined) return Number(position);

@@ -1,4 +1,4 @@
-/** Linkable modules joined into one expression for the function the realm calls, with mappings of several sources. */
+/** Joins linkable modules into one expression for the realm, with mappings of several sources. */
 import { decodedMappings, encodedMappings, TraceMap } from "@jridgewell/trace-mapping";
 import { LINKER } from "../../wire/realm-constants.ts";
 import { type Refused, refuse } from "../errors.ts";
@@ -8,10 +8,10 @@ import { type Linkable, MODULE_PARAMETERS, type Node } from "./linkable.ts";
 
 export type LinkedSource = { ok: true; code: string; mappings: string; sources: string[] } | Refused;
 
-/** Of all modules together, linked. In UTF-16 units. */
+/** In UTF-16 units. */
 const MAX_LINKED_CHARS = 8 * 1024 * 1024;
 
-/** `nodes[0]` is the script. */
+/** The first node is the script. */
 export function linkGraph(nodes: readonly Node[]): LinkedSource {
   const fileOf = (node: Node) => (node === nodes[0] ? undefined : node.name);
   const keys = new Map<Node, Set<string>>();
@@ -34,7 +34,6 @@ type Segment = [column: number] | [column: number, source: number, line: number,
 const START = `((modules)=>(module)=>module("${LINKER}")(modules))([`;
 const END = "])";
 
-/** `sources`: names by index of the mappings. */
 function link(nodes: readonly Node[]): {
   code: string;
   mappings: string;
@@ -67,10 +66,6 @@ function link(nodes: readonly Node[]): {
   return { code: parts.join("\n"), mappings: encodedMappings(map), sources };
 }
 
-/**
- * What the linker needs to know: targets by number, specifiers of calls of `import()`, names that are used of built-in modules and packages
- * and where.
- */
 function describe(
   name: string,
   targets: Node["targets"],

@@ -1,6 +1,6 @@
 /**
- * A transpiled module (JavaScript with imports and exports) made into code that can be linked: statements that call
- * `\u0131define` with the module's body, in which each imported name has become a member of the module it is from.
+ * Makes a transpiled module linkable: statements that call `\u0131define` with the module's body, in which each
+ * imported name is a member of the module it comes from.
  */
 import type { AnyNode, ModuleDeclaration, Pattern, Program, Statement } from "acorn";
 import {
@@ -23,60 +23,54 @@ import {
 } from "./imports.ts";
 import type { SourceKind } from "./names.ts";
 
-/** An import with its place in the submitted file. */
 export interface Import extends Omit<ImportSite, "start"> {
   position: Position;
-  /** Names that are used, beyond being passed on: each must be there. */
+  /** Names that are used, not only re-exported. Each must exist. */
   names: string[];
 }
 
 export interface Linkable {
-  /** Statements; `require(n)` is the module of the nth of `imports`. */
+  /** `require(n)` returns the module of the nth import. */
   code: string;
   mappings: string;
   imports: Import[];
-  /** Names it exports itself. */
   exports: ReadonlySet<string>;
-  /** Indices of the imports that are exported whole, without a name. */
+  /** Indices of imports in `export * from`. */
   stars: number[];
-  /** Lines that were put before the submitted ones, and are in no file. */
+  /** Lines before the submitted ones that are in no file. */
   linesBefore: number;
 }
 
-/** A package by the digest of its bundle, and what of it is imported. */
 export interface PackageTarget {
   digest: string;
   name: string;
   path: string;
 }
 
-/** What an import leads to: the index of another file, a built-in module's name, a package, or an error that says why nothing. */
+/** The index of another file, the name of a built-in module, a package, or an error. */
 export type Target = number | string | PackageTarget | { refused: string };
 
-/** A file of a graph; the first one is the script. */
 export interface Node {
   name: string;
   kind: SourceKind;
-  /** Empty for code. */
   text: string;
   linkable: Linkable | null;
   /** One per import, in order. Null if the `import()` call itself reports that there is nothing. */
   targets: (Target | null)[];
 }
 
-/** Names in generated code that no script has: with a dotless i, as `import` has in runner/wire/realm-constants.ts. */
+/** No script has these names: they contain a dotless i, as in runner/wire/realm-constants.ts. */
 const DEFINE = "\u0131define";
 const NAMESPACE = "\u0131namespace";
 const EXPORTS = "\u0131exports";
 const TURN = "\u0131turn";
 const LOCAL = "\u0131from";
-/** What the linker calls a module's code with. */
 export const MODULE_PARAMETERS = ["require", NAMESPACE, DEFINE, "\u0131mport"];
-/** Before each name in what `require` answers: esbuild treats `default` as something else than a name. */
+/** Prefixes names, because esbuild treats `default` differently. */
 const NAME_PREFIX = "$";
 
 interface LinkableOptions {
-  /** Its default export is called or returned: it is the entry. */
+  /** The entry's default export is called or returned. */
   isEntry: boolean;
   /** Statements whose value is the result, where they are not the module's own; see HoistedImport. */
   body?: {
@@ -90,7 +84,7 @@ interface LinkableOptions {
 
 type Refusal = Extract<Transpiled, { ok: false }>;
 
-/** `draft` and `program`: of the module as transpiled. A failure has its place in the submitted file, as all positions here. */
+/** Failures have their position in the submitted file. */
 export async function makeLinkable(
   draft: Draft,
   program: Program,
@@ -174,7 +168,6 @@ export async function makeLinkable(
 interface TakenNames {
   named: { local: string; from: string }[];
   namespace: string | null;
-  /** Exported name and expression. */
   exports: [string, string][];
   isStar: boolean;
 }
@@ -203,7 +196,6 @@ function takeNames(statement: Statement | ModuleDeclaration, index: number): Tak
   return taken;
 }
 
-/** What a statement without a specifier exports: the name, and the expression for it. */
 function* listOwnExports(
   statement: Statement | ModuleDeclaration,
   ownDefault: string,
@@ -248,7 +240,7 @@ function findMeta(program: Program, code: string): AnyNode | undefined {
   return found;
 }
 
-/** Names that stand anywhere but in an import: of a name that is only imported, TypeScript may have meant a type. */
+/** Lists names outside of imports: a name that is only imported may be that of a type. */
 function listUsedNames(program: Program): Set<string> {
   const names = new Set<string>();
   for (const statement of program.body) {
@@ -266,7 +258,7 @@ function lineStarts(code: string): number[] {
   return starts;
 }
 
-/** As source maps count: lines from 1, columns from 0. */
+/** Counts as source maps do: lines from 1, columns from 0. */
 function positionOf(starts: readonly number[], index: number): Position {
   let low = 0;
   let high = starts.length - 1;

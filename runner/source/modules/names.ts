@@ -1,21 +1,19 @@
 /**
- * Resolves the specifier of an `import`: a file of the workspace, a built-in module of the realm, a package, or an error.
- * Nothing here is a path on the host.
+ * Resolves an import specifier to a workspace file, a built-in module, a package or an error. No result is a path on
+ * the host.
  */
 
-/** How the text of an imported file is read. */
 export type SourceKind = "code" | "json" | "text";
 
 export type Specifier =
-  /** `paths`: names to look for, in this order. */
+  /** Candidates in order. */
   | { is: "file"; paths: string[] }
   | { is: "builtin"; name: string }
-  /** `range`: null where none is named. `path`: of its exports, as `.` or `./locale`. */
+  /** `path` is the exported sub-path, as in `.` or `./locale`. */
   | { is: "package"; name: string; range: string | null; path: string }
-  /** `message` says why, and what there is instead. */
   | { is: "refused"; message: string };
 
-/** What `import` finds without a file; the realm makes them (runner/child/realm/modules). */
+/** Built-in modules, which runner/child/realm/modules makes. */
 export const BUILTINS: readonly string[] = [
   "assert",
   "assert/strict",
@@ -37,15 +35,13 @@ export const BUILTINS: readonly string[] = [
 ];
 
 const CODE_EXTENSIONS = ["ts", "tsx", "mts", "js", "mjs"];
-/** What a specifier without the extension of a file may mean. */
+/** Extensions to try, in order. */
 const GUESSED = [...CODE_EXTENSIONS.slice(0, 3), "js", "mjs", "json"];
-/** TypeScript lets a file be imported under the name it would be compiled to. */
+/** TypeScript allows the name that a file compiles to. */
 const COMPILED_FROM: Record<string, string[]> = { js: ["ts", "tsx"], jsx: ["tsx"], mjs: ["mts"] };
 const MAX_NAME_BYTES = 255;
-/** A path may lead up and down again. */
 const MAX_SPECIFIER_CHARS = 4 * MAX_NAME_BYTES;
 
-/** `from`: the name of the file that imports. */
 export function readSpecifier(specifier: string, from: string): Specifier {
   if (!/^\.{0,2}\//.test(specifier) && specifier !== "." && specifier !== "..") return readBare(specifier);
   // biome-ignore lint/suspicious/noControlCharactersInRegex: exactly these are what no name may have.
@@ -55,7 +51,7 @@ export function readSpecifier(specifier: string, from: string): Specifier {
       message: `${quote(specifier)} is no name of a file: it has a backslash or a control character.`,
     };
   }
-  // Before anything is made of it: to normalize marks of letters takes the square of their number.
+  // Checked first: normalizing combining marks takes quadratic time.
   if (specifier.length > MAX_SPECIFIER_CHARS) return tooLong(specifier);
   const segments = specifier.startsWith("/") ? [] : from.split("/").slice(0, -1);
   for (const segment of specifier.split("/")) {
@@ -90,12 +86,12 @@ function listPaths(name: string, isFolder: boolean): string[] {
   return [...new Set([name, ...compiled, ...guessed, ...index])];
 }
 
-/** Lower case, without the point; empty: there is none. */
+/** Returns "" for a name without extension. */
 export function extensionOf(name: string): string {
   return /\.([^./]+)$/.exec(name)?.[1]?.toLowerCase() ?? "";
 }
 
-/** `type`: of the import's attributes. Null: this type is not known. */
+/** Returns null for an unknown attribute `type`. */
 export function kindOf(name: string, type: string | null): SourceKind | null {
   if (type === "json" || type === "text") return type;
   if (type !== null) return null;
@@ -134,7 +130,7 @@ const ABSENT: Record<string, string> = {
   test: "throw an error where something is not as expected, or use node:assert",
 };
 
-/** Why a script has not this module of Node; empty: there is nothing to say. */
+/** Returns "" if nothing is known about the module. */
 export function reasonForAbsence(name: string): string {
   return ABSENT[name] ?? ABSENT[name.split("/")[0] as string] ?? "";
 }
@@ -153,7 +149,7 @@ function readPackage(specifier: string): Specifier | null {
     (range !== undefined && !specifier.startsWith("npm:"))
   )
     return null;
-  // As Node has it: neither an empty segment nor one that leads elsewhere.
+  // Node allows neither an empty segment nor `.` and `..`.
   if (path !== "" && !/^(?:\/(?!\.{0,2}(?:\/|$))[^/\\%]+)+$/.test(path)) return null;
   return { is: "package", name, range: range ?? null, path: `.${path}` };
 }
@@ -183,7 +179,6 @@ function readBare(specifier: string): Specifier {
   };
 }
 
-/** What can be imported, and what to use for the rest. */
 export const INSTEAD = `A script can import files of its workspace ("./lib/x.ts") and ${listBuiltins()}; services are called through tools.<service>.<tool>(parameters).`;
 
 function listBuiltins(): string {
@@ -191,7 +186,6 @@ function listBuiltins(): string {
   return names.map((name) => `node:${name}`).join(", ");
 }
 
-/** A text of the script's in a message: bounded. */
 export function quote(text: string): string {
   return JSON.stringify(text.length > 200 ? `${text.slice(0, 200)}…` : text);
 }

@@ -1,7 +1,5 @@
-/** The text of a file that a script imports, of its bytes. */
 import { quote } from "./names.ts";
 
-/** What a reader of modules throws for a file that is no UTF-8. */
 export class NoTextError extends Error {
   readonly file: string;
 
@@ -14,8 +12,8 @@ export class NoTextError extends Error {
 }
 
 /**
- * Without a byte order mark. More than `maxBytes` is refused by the length of its text, whatever is cut at its end.
- * @throws NoTextError
+ * Drops a byte order mark. A text over `maxBytes` is refused later by its length, so a cut character at its end does
+ * not matter. @throws NoTextError
  */
 export function decodeModule(file: string, bytes: Uint8Array, maxBytes: number): string {
   if (bytes.length > maxBytes) return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
