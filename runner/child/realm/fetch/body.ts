@@ -36,51 +36,14 @@ interface Owner {
 const SPENT: readonly Uint8Array[] = [];
 const FILE_PIECE_BYTES = 256 * 1024;
 
-export function createBodies(host: FetchHost, blobs: Blobs) {
-  const { encode, isBlob, makeBlob, partsOf } = blobs;
-  let decoder: TextDecoder | null = null;
-  let rawDecoder: TextDecoder | null = null;
-  /** Drops a byte order mark. */
-  const decode = (bytes: Uint8Array): string => {
-    decoder ??= new (host.loadEncoding().TextDecoder)();
-    return decoder.decode(bytes);
-  };
-  const decodeRaw = (bytes: Uint8Array): string => {
-    rawDecoder ??= new (host.loadEncoding().TextDecoder)("utf-8", { ignoreBOM: true });
-    return rawDecoder.decode(bytes);
-  };
-  const forms: Forms = createFormData(blobs, decodeRaw);
+function makeBody(content: Content | null, stream: Stream | null = null): Body {
+  return { content, stream, isUsed: false, failure: null };
+}
 
-  function makeBody(content: Content | null, stream: Stream | null = null): Body {
-    return { content, stream, isUsed: false, failure: null };
-  }
+type Encode = Blobs["encode"];
 
-  /** Converts `BodyInit` to a body and its type. Copies bytes. */
-  function extract(given: unknown): { body: Body; type: string | null } {
-    const streams = host.streamsIfLoaded();
-    if (streams?.isReadable(given)) {
-      if (streams.isDisturbed(given) || streams.isLocked(given)) {
-        throw new TypeError("Response body object should not be disturbed or locked");
-      }
-      return { body: makeBody(null, given), type: null };
-    }
-    if (isBlob(given)) return { body: makeBody(partsOf(given)), type: given.type === "" ? null : given.type };
-    const bytes = viewBytes(given);
-    if (bytes !== null) return { body: makeBody([bytes.slice()]), type: null };
-    if (forms.isFormData(given)) {
-      const { content, type } = forms.encodeForm(given);
-      return { body: makeBody(content), type };
-    }
-    if (host.isSearchParams(given)) {
-      const type = "application/x-www-form-urlencoded;charset=UTF-8";
-      return { body: makeBody(String(given)), type };
-    }
-    if (typeof given === "object" && given !== null && Symbol.asyncIterator in given) {
-      return { body: makeBody(null, host.loadStreams().from(given as AsyncIterable<unknown>)), type: null };
-    }
-    return { body: makeBody(toUSVString(given)), type: "text/plain;charset=UTF-8" };
-  }
-
+/** Content and streams of bodies. */
+function createContents(host: FetchHost, encode: Encode) {
   function isDisturbed({ stream, isUsed }: Body): boolean {
     return stream === null ? isUsed : host.loadStreams().isDisturbed(stream);
   }
@@ -130,6 +93,44 @@ export function createBodies(host: FetchHost, blobs: Blobs) {
     return content;
   }
 
+  function clone(body: Body): Body {
+    if (isUnusable(body)) throw new TypeError("Response.clone: Body has already been consumed.");
+    const { content, failure } = body;
+    if (content !== null) {
+      if (typeof content !== "string" && "users" in content) content.users++;
+      return { ...makeBody(content), failure };
+    }
+    const [first, second] = host.loadStreams().fork(body.stream as Stream);
+    body.stream = first;
+    return { ...makeBody(null, second), failure };
+  }
+
+  /** Moves the content to a new body. */
+  function passOn(body: Body): Body {
+    if (body.stream !== null) return makeBody(null, host.loadStreams().passOn(body.stream));
+    const taken = makeBody(take(body));
+    return { ...taken, failure: body.failure };
+  }
+
+  /** Makes further reads reject; does nothing once all was read. */
+  function fail(body: Body, reason: unknown): void {
+    if (body.stream !== null) host.loadStreams().fail(body.stream, reason);
+    else if (!body.isUsed) {
+      body.failure = { reason };
+      void release(body.content);
+      body.content = SPENT;
+    }
+  }
+
+  return { clone, fail, isDisturbed, isUnusable, passOn, release, streamOf, take };
+}
+
+function createReaders(
+  host: FetchHost,
+  encode: Encode,
+  decode: (bytes: Uint8Array) => string,
+  { release, take }: ReturnType<typeof createContents>,
+) {
   async function readAll(body: Body | null): Promise<Uint8Array> {
     if (body === null) return new Uint8Array();
     const content = take(body);
@@ -165,33 +166,57 @@ export function createBodies(host: FetchHost, blobs: Blobs) {
     }
   }
 
-  function clone(body: Body): Body {
-    if (isUnusable(body)) throw new TypeError("Response.clone: Body has already been consumed.");
-    const { content, failure } = body;
-    if (content !== null) {
-      if (typeof content !== "string" && "users" in content) content.users++;
-      return { ...makeBody(content), failure };
-    }
-    const [first, second] = host.loadStreams().fork(body.stream as Stream);
-    body.stream = first;
-    return { ...makeBody(null, second), failure };
-  }
+  return { readAll, readText };
+}
 
-  /** Moves the content to a new body. */
-  function passOn(body: Body): Body {
-    if (body.stream !== null) return makeBody(null, host.loadStreams().passOn(body.stream));
-    const taken = makeBody(take(body));
-    return { ...taken, failure: body.failure };
-  }
+function createDecoders(host: FetchHost) {
+  let decoder: TextDecoder | null = null;
+  let rawDecoder: TextDecoder | null = null;
+  /** Drops a byte order mark. */
+  const decode = (bytes: Uint8Array): string => {
+    decoder ??= new (host.loadEncoding().TextDecoder)();
+    return decoder.decode(bytes);
+  };
+  const decodeRaw = (bytes: Uint8Array): string => {
+    rawDecoder ??= new (host.loadEncoding().TextDecoder)("utf-8", { ignoreBOM: true });
+    return rawDecoder.decode(bytes);
+  };
+  return { decode, decodeRaw };
+}
 
-  /** Makes further reads reject; does nothing once all was read. */
-  function fail(body: Body, reason: unknown): void {
-    if (body.stream !== null) host.loadStreams().fail(body.stream, reason);
-    else if (!body.isUsed) {
-      body.failure = { reason };
-      void release(body.content);
-      body.content = SPENT;
+export function createBodies(host: FetchHost, blobs: Blobs) {
+  const { encode, isBlob, makeBlob, partsOf } = blobs;
+  const { decode, decodeRaw } = createDecoders(host);
+  const forms: Forms = createFormData(blobs, decodeRaw);
+
+  const contents = createContents(host, encode);
+  const { clone, fail, isDisturbed, isUnusable, passOn, streamOf, take } = contents;
+  const { readAll, readText } = createReaders(host, encode, decode, contents);
+
+  /** Converts `BodyInit` to a body and its type. Copies bytes. */
+  function extract(given: unknown): { body: Body; type: string | null } {
+    const streams = host.streamsIfLoaded();
+    if (streams?.isReadable(given)) {
+      if (streams.isDisturbed(given) || streams.isLocked(given)) {
+        throw new TypeError("Response body object should not be disturbed or locked");
+      }
+      return { body: makeBody(null, given), type: null };
     }
+    if (isBlob(given)) return { body: makeBody(partsOf(given)), type: given.type === "" ? null : given.type };
+    const bytes = viewBytes(given);
+    if (bytes !== null) return { body: makeBody([bytes.slice()]), type: null };
+    if (forms.isFormData(given)) {
+      const { content, type } = forms.encodeForm(given);
+      return { body: makeBody(content), type };
+    }
+    if (host.isSearchParams(given)) {
+      const type = "application/x-www-form-urlencoded;charset=UTF-8";
+      return { body: makeBody(String(given)), type };
+    }
+    if (typeof given === "object" && given !== null && Symbol.asyncIterator in given) {
+      return { body: makeBody(null, host.loadStreams().from(given as AsyncIterable<unknown>)), type: null };
+    }
+    return { body: makeBody(toUSVString(given)), type: "text/plain;charset=UTF-8" };
   }
 
   /** Defines the members of `Body`. `bodyOf` throws for what is no instance. */

@@ -58,12 +58,7 @@ export function createFetchClasses(host: FetchHost, blobs: Blobs) {
   };
 }
 
-function createFetch(
-  host: FetchHost,
-  bodies: Bodies,
-  { Request, insideOf }: Requests,
-  { makeResponse, Response }: Responses,
-) {
+function createSender(host: FetchHost, bodies: Bodies) {
   let lastFile = 0;
 
   function nameFile(): string {
@@ -119,25 +114,34 @@ function createFetch(
     return { sent: { file: name }, file: name };
   }
 
-  /** Subresource Integrity: a digest of the strongest kind given has to match the body. */
-  async function hasIntegrity(body: Body | null, integrity: string): Promise<boolean> {
-    const given = [...integrity.matchAll(/(?:^|\s)sha(256|384|512)-([\w+/-]+={0,2})(?=\?|\s|$)/g)];
-    const strongest = given
-      .map(([, bits = ""]) => bits)
-      .sort()
-      .at(-1);
-    if (strongest === undefined) return true;
-    const bytes = body === null ? new Uint8Array() : await bodies.readAll(bodies.clone(body));
-    const digest = new Uint8Array(await host.digest(`SHA-${strongest}`, bytes)) as Uint8Array & {
-      toBase64(options: object): string;
-    };
-    const expected = digest.toBase64({ alphabet: "base64url", omitPadding: true });
-    return given.some(
-      ([, bits, text = ""]) =>
-        bits === strongest && text.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "") === expected,
-    );
-  }
+  return { nameFile, sendable };
+}
 
+/** Subresource Integrity: a digest of the strongest kind given has to match the body. */
+async function hasIntegrity(
+  host: FetchHost,
+  bodies: Bodies,
+  body: Body | null,
+  integrity: string,
+): Promise<boolean> {
+  const given = [...integrity.matchAll(/(?:^|\s)sha(256|384|512)-([\w+/-]+={0,2})(?=\?|\s|$)/g)];
+  const strongest = given
+    .map(([, bits = ""]) => bits)
+    .sort()
+    .at(-1);
+  if (strongest === undefined) return true;
+  const bytes = body === null ? new Uint8Array() : await bodies.readAll(bodies.clone(body));
+  const digest = new Uint8Array(await host.digest(`SHA-${strongest}`, bytes)) as Uint8Array & {
+    toBase64(options: object): string;
+  };
+  const expected = digest.toBase64({ alphabet: "base64url", omitPadding: true });
+  return given.some(
+    ([, bits, text = ""]) =>
+      bits === strongest && text.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "") === expected,
+  );
+}
+
+function createReceiver(host: FetchHost, bodies: Bodies, { makeResponse }: Responses) {
   function toStream(call: number): ReadableStream<Uint8Array> {
     return host.loadStreams().streamOf({
       async next() {
@@ -162,7 +166,7 @@ function createFetch(
   function toResponse(
     answer: Answer,
     call: number,
-  ): { response: InstanceType<typeof Response>; body: Body | null } {
+  ): { response: InstanceType<Responses["Response"]>; body: Body | null } {
     const { status, statusText, url, redirected } = answer ?? {};
     if (typeof status !== "number") throw new TypeError("The host did not answer with a response.");
     const headers = new Headers(answer.headers);
@@ -173,6 +177,13 @@ function createFetch(
       body,
     };
   }
+
+  return toResponse;
+}
+
+function createFetch(host: FetchHost, bodies: Bodies, { Request, insideOf }: Requests, responses: Responses) {
+  const { nameFile, sendable } = createSender(host, bodies);
+  const toResponse = createReceiver(host, bodies, responses);
 
   /** Returns null if the request is over before there is a response. `failure`: the error to reject with. */
   async function carryOut(
@@ -215,7 +226,7 @@ function createFetch(
       if (file !== null) await host.removeFile(file);
     }
     let wrong = isOver() ? "" : findRedirect(redirect, answer);
-    if (wrong === null && integrity !== "" && !(await hasIntegrity(made.body, integrity))) {
+    if (wrong === null && integrity !== "" && !(await hasIntegrity(host, bodies, made.body, integrity))) {
       wrong = "The body does not match the request's integrity.";
     }
     if (wrong === null) return made;
