@@ -1,6 +1,6 @@
 /** `FormData` (XMLHttpRequest standard) and its two encodings. */
 import type { Blobs } from "./blob.ts";
-import { finishClass, makeIterable, needArguments, toUSVString } from "./interfaces.ts";
+import { define, finishClass, type Inspect, makeIterable, needArguments, toUSVString } from "./interfaces.ts";
 import type { MimeType } from "./mime.ts";
 
 type Value = string | InstanceType<Blobs["File"]>;
@@ -12,7 +12,7 @@ const LF = 10;
 const DASH = 45;
 
 export function createFormData(blobs: Blobs, decode: (bytes: Uint8Array) => string) {
-  const { File, encode, isBlob, isFile, partsOf } = blobs;
+  const { File, isBlob, isFile } = blobs;
   let listOf: (form: FormData) => Entry[];
 
   class FormData {
@@ -88,103 +88,113 @@ export function createFormData(blobs: Blobs, decode: (bytes: Uint8Array) => stri
     return [key, new File([value], label, { type: value.type, ...lastModified })];
   }
 
-  /** Returns text if the form has no file. A replay draws the same boundary. */
-  function encodeForm(form: FormData): { content: string | Uint8Array[]; type: string } {
-    let boundary = "----formdata-";
-    while (boundary.length < 13 + BOUNDARY_DIGITS) boundary += Math.floor(Math.random() * 16).toString(16);
-    const pieces: (string | readonly Uint8Array[])[] = [];
-    for (const [name, value] of listOf(form)) {
-      const head = `--${boundary}\r\nContent-Disposition: form-data; name="${escapeName(toLines(name))}"`;
-      if (typeof value === "string") pieces.push(`${head}\r\n\r\n${toLines(value)}\r\n`);
-      else {
-        const type = value.type === "" ? "application/octet-stream" : value.type;
-        pieces.push(`${head}; filename="${escapeName(value.name)}"\r\nContent-Type: ${type}\r\n\r\n`);
-        pieces.push(partsOf(value), "\r\n");
-      }
-    }
-    pieces.push(`--${boundary}--\r\n`);
-    const type = `multipart/form-data; boundary=${boundary}`;
-    if (pieces.every((piece) => typeof piece === "string")) return { content: pieces.join(""), type };
-    return {
-      content: pieces.flatMap((piece) => (typeof piece === "string" ? [encode(piece)] : piece)),
-      type,
-    };
-  }
-
-  function parseMultipart(bytes: Uint8Array, mime: MimeType): FormData {
-    const boundary = mime.parameters.get("boundary");
-    if (boundary === undefined || boundary === "") throw malformed("its type names no boundary");
-    const mark = encode(`--${boundary}`);
-    const form = new FormData();
-    let at = skipLine(bytes, 0);
-    if (!startsWith(bytes, mark, at)) throw malformed("it does not begin with its boundary");
-    for (;;) {
-      at += mark.length;
-      if (bytes[at] === DASH && bytes[at + 1] === DASH) return form;
-      if (bytes[at] !== CR || bytes[at + 1] !== LF)
-        throw malformed("a boundary is not followed by a line break");
-      const head = readHead(bytes, at + 2);
-      const end = findEnd(bytes, mark, head.end);
-      const body = bytes.slice(head.end, end);
-      if (head.filename === null) form.append(head.name, decode(body));
-      else form.append(head.name, new File([body], head.filename, { type: head.type }));
-      at = end + 2;
-    }
-  }
-
-  function readHead(bytes: Uint8Array, from: number) {
-    let name: string | null = null;
-    let filename: string | null = null;
-    let type = "text/plain";
-    for (let at = from; ; ) {
-      if (bytes[at] === CR && bytes[at + 1] === LF) {
-        if (name === null) throw malformed("a part has no name");
-        return { name, filename, type: filename === null ? "" : type, end: at + 2 };
-      }
-      const end = bytes.indexOf(CR, at);
-      if (end === -1 || bytes[end + 1] !== LF) throw malformed("a header of a part does not end");
-      const line = decode(bytes.subarray(at, end));
-      at = end + 2;
-      const [, key = "", value = ""] = /^([^:]+):[\t ]*(.*?)[\t ]*$/s.exec(line) ?? [];
-      if (key === "") throw malformed("a header of a part has no name");
-      if (key.toLowerCase() === "content-type") type = value;
-      if (key.toLowerCase() !== "content-disposition") continue;
-      if (!/^form-data[\t ]*(?:;|$)/i.test(value)) throw malformed("a part is not form-data");
-      name = readParameter(value, "name");
-      filename = readParameter(value, "filename");
-    }
-  }
-
   makeIterable(FormData, "FormData", (form) => listOf(form));
   finishClass(FormData, "FormData");
-  Object.defineProperty(FormData.prototype, Symbol.for("nodejs.util.inspect.custom"), {
-    value(
-      this: FormData,
-      depth: number,
-      options: object,
-      inspect: (value: unknown, options: object) => string,
-    ) {
+  define(
+    FormData.prototype,
+    Symbol.for("nodejs.util.inspect.custom"),
+    function (this: FormData, depth: number, options: object, inspect: Inspect) {
       if (depth < 0) return "[FormData]";
-      const grouped = Object.groupBy(listOf(this), ([name]) => name);
-      const shown = Object.entries(grouped).map(([name, all = []]) => [
-        name,
-        all.length === 1 ? all[0]?.[1] : all.map(([, value]) => value),
-      ]);
-      return `FormData ${inspect(Object.fromEntries(shown), options)}`;
+      return `FormData ${inspect(groupByName(listOf(this)), options)}`;
     },
-    writable: true,
-    configurable: true,
-  });
+  );
 
   return {
     FormData,
     isFormData: (value: unknown): value is FormData => value instanceof FormData,
-    encodeForm,
-    parseMultipart,
+    encodeForm: (form: FormData) => encodeEntries(listOf(form), blobs),
+    parseMultipart: (bytes: Uint8Array, mime: MimeType) =>
+      readMultipart(bytes, mime, new FormData(), blobs, decode),
   };
 }
 
 export type Forms = ReturnType<typeof createFormData>;
+
+/** Returns text if the form has no file. A replay draws the same boundary. */
+function encodeEntries(
+  entries: readonly Entry[],
+  { encode, partsOf }: Blobs,
+): { content: string | Uint8Array[]; type: string } {
+  let boundary = "----formdata-";
+  while (boundary.length < 13 + BOUNDARY_DIGITS) boundary += Math.floor(Math.random() * 16).toString(16);
+  const pieces: (string | readonly Uint8Array[])[] = [];
+  for (const [name, value] of entries) {
+    const head = `--${boundary}\r\nContent-Disposition: form-data; name="${escapeName(toLines(name))}"`;
+    if (typeof value === "string") pieces.push(`${head}\r\n\r\n${toLines(value)}\r\n`);
+    else {
+      const type = value.type === "" ? "application/octet-stream" : value.type;
+      pieces.push(`${head}; filename="${escapeName(value.name)}"\r\nContent-Type: ${type}\r\n\r\n`);
+      pieces.push(partsOf(value), "\r\n");
+    }
+  }
+  pieces.push(`--${boundary}--\r\n`);
+  const type = `multipart/form-data; boundary=${boundary}`;
+  if (pieces.every((piece) => typeof piece === "string")) return { content: pieces.join(""), type };
+  return {
+    content: pieces.flatMap((piece) => (typeof piece === "string" ? [encode(piece)] : piece)),
+    type,
+  };
+}
+
+/** Reads a form from its multipart encoding. */
+function readMultipart<T extends { append(name: string, value: unknown): void }>(
+  bytes: Uint8Array,
+  mime: MimeType,
+  form: T,
+  { File, encode }: Blobs,
+  decode: (bytes: Uint8Array) => string,
+): T {
+  const boundary = mime.parameters.get("boundary");
+  if (boundary === undefined || boundary === "") throw malformed("its type names no boundary");
+  const mark = encode(`--${boundary}`);
+  let at = skipLine(bytes, 0);
+  if (!startsWith(bytes, mark, at)) throw malformed("it does not begin with its boundary");
+  for (;;) {
+    at += mark.length;
+    if (bytes[at] === DASH && bytes[at + 1] === DASH) return form;
+    if (bytes[at] !== CR || bytes[at + 1] !== LF)
+      throw malformed("a boundary is not followed by a line break");
+    const head = readHead(bytes, at + 2, decode);
+    const end = findEnd(bytes, mark, head.end);
+    const body = bytes.slice(head.end, end);
+    if (head.filename === null) form.append(head.name, decode(body));
+    else form.append(head.name, new File([body], head.filename, { type: head.type }));
+    at = end + 2;
+  }
+}
+
+function readHead(bytes: Uint8Array, from: number, decode: (bytes: Uint8Array) => string) {
+  let name: string | null = null;
+  let filename: string | null = null;
+  let type = "text/plain";
+  for (let at = from; ; ) {
+    if (bytes[at] === CR && bytes[at + 1] === LF) {
+      if (name === null) throw malformed("a part has no name");
+      return { name, filename, type: filename === null ? "" : type, end: at + 2 };
+    }
+    const end = bytes.indexOf(CR, at);
+    if (end === -1 || bytes[end + 1] !== LF) throw malformed("a header of a part does not end");
+    const line = decode(bytes.subarray(at, end));
+    at = end + 2;
+    const [, key = "", value = ""] = /^([^:]+):[\t ]*(.*?)[\t ]*$/s.exec(line) ?? [];
+    if (key === "") throw malformed("a header of a part has no name");
+    if (key.toLowerCase() === "content-type") type = value;
+    if (key.toLowerCase() !== "content-disposition") continue;
+    if (!/^form-data[\t ]*(?:;|$)/i.test(value)) throw malformed("a part is not form-data");
+    name = readParameter(value, "name");
+    filename = readParameter(value, "filename");
+  }
+}
+
+/** Shows the values of a repeated name as an array. */
+function groupByName(entries: readonly Entry[]): object {
+  const grouped = Object.groupBy(entries, ([name]) => name);
+  const shown = Object.entries(grouped).map(([name, all = []]) => [
+    name,
+    all.length === 1 ? all[0]?.[1] : all.map(([, value]) => value),
+  ]);
+  return Object.fromEntries(shown);
+}
 
 function malformed(why: string): TypeError {
   return new TypeError(`The body is not multipart/form-data: ${why}.`);
