@@ -9,7 +9,6 @@ import type { Download } from "../egress/download.ts";
 import type { Redactor } from "../secrets/redactor.ts";
 import type { Vault } from "../secrets/vault.ts";
 
-/** Without a row there are no values and the version is 0. */
 export type SecretStore = Pick<Vault, "read" | "write" | "bind" | "remove">;
 
 /** Removes secret values from everything that leaves the server. `ownerKey` names their owner. */
@@ -20,7 +19,6 @@ export interface Owner {
   id: string;
 }
 
-/** The redactor's name for an owner. */
 export function ownerKey({ kind, id }: Owner): string {
   return `${kind}:${id}`;
 }
@@ -29,7 +27,6 @@ export function ownerKey({ kind, id }: Owner): string {
 export interface ServiceSight {
   /** Returns the visible ones of `ids`, which may include ids without a service. */
   visible(ids: readonly string[]): Promise<ReadonlySet<string>>;
-  /** Reports whether a service with these tools would be visible. */
   wouldShow(id: string, toolIds: readonly string[]): boolean;
 }
 
@@ -44,14 +41,12 @@ export type { Download };
 export type Logger = ModuleLogger;
 
 export interface Adapters {
-  /** Returns null if no adapter of this id is active. */
   get(id: string): AdapterModule | null;
   attach(services: AdapterServices): void;
 }
 
 /** Services follow their adapter. No method rejects because of one service: its row gets the reason. */
 export interface AdapterServices {
-  /** Hands every enabled service to an instance that is about to be put in place. */
   prepareAdapter(id: string, next: AdapterModule): Promise<void>;
   /** Hands over services again that changed since `prepareAdapter`. */
   onAdapterActive(id: string): Promise<void>;
@@ -62,11 +57,9 @@ export interface AdapterServices {
    * become stale. Returns the ids of stale services.
    */
   regenerateAll(id: string, adapter?: AdapterModule): Promise<{ stale: string[] }>;
-  /** Deletes every service of the adapter with its settings and secrets. */
   removeAll(id: string): Promise<void>;
 }
 
-/** Default until services are attached. */
 export const NO_SERVICES: AdapterServices = {
   prepareAdapter: async () => {},
   onAdapterActive: async () => {},

@@ -1,4 +1,3 @@
-/** Registries of modules and services: the descriptor of what to install, and the download that it names. */
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import { AppError } from "#api/errors.ts";
@@ -45,11 +44,9 @@ export async function fetchDescriptor<Known extends Descriptor>(
 export interface Fetched {
   bytes: Buffer;
   hash: string;
-  /** URL after redirects. */
   finalUrl: string;
 }
 
-/** Throws AppError, for example `hash_mismatch`. */
 export async function fetchBytes(
   download: Download,
   { downloadUrl, hash: promised }: Descriptor,

@@ -28,7 +28,6 @@ interface Taking<Body> extends Changing {
   maxBodyBytes?: number;
 }
 
-/** `run` of each route does the work and throws AppError. */
 export interface Component<Filter, Install, FromRegistry, Replace> {
   kind: Owner["kind"];
   params: z.ZodObject<{ id: z.ZodString }>;
@@ -42,11 +41,9 @@ export interface Component<Filter, Install, FromRegistry, Replace> {
     ): Promise<{ next: number | null } & object>;
   };
   get: Described & { answer: z.ZodType; run(id: string): Promise<unknown> };
-  /** Both return the id. */
   install: Taking<Install> & { run(body: Install, request: FastifyRequest): Promise<string> };
   installFrom: Taking<FromRegistry> & { run(body: FromRegistry, request: FastifyRequest): Promise<string> };
   updated: z.ZodType;
-  /** Both return whether anything changed. */
   replace: Taking<Replace> & { run(id: string, body: Replace, request: FastifyRequest): Promise<boolean> };
   update: Changing & { body?: z.ZodType; run(id: string, request: FastifyRequest): Promise<boolean> };
   enable: Changing & { run(id: string, enabled: boolean): Promise<void> };

@@ -1,4 +1,3 @@
-/** The fastify instance every feature registers its routes on: zod schemas type its handlers. */
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { FastifyBaseLogger, FastifyInstance } from "fastify";
 import type { ZodTypeProvider } from "fastify-type-provider-zod";
@@ -13,7 +12,6 @@ export type App = FastifyInstance<
 
 declare module "fastify" {
   interface FastifyContextConfig {
-    /** Needs no key: health and documentation. */
     public?: boolean;
     /** Set by `requireScope` through the route's hooks, and read by the OpenAPI document. */
     scope?: string;
@@ -24,7 +22,6 @@ declare module "fastify" {
     whileDraining?: true | "elsewhere";
     /** Reads large integers of the body as RawIntegers. */
     keepsIntegers?: boolean;
-    /** Responds while the database cannot be reached. */
     withoutDatabase?: boolean;
   }
 }

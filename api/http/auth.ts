@@ -26,7 +26,6 @@ export interface Caller {
   kind: "anonymous" | "bootstrap" | "key";
   /** `anonymous`, `bootstrap`, or the id of the key; never the key itself. */
   id: string;
-  /** Name of the key, for display. */
   name?: string;
   scopes: ReadonlySet<Scope>;
   /** Absent for the two other kinds, which see every tool. */
@@ -54,19 +53,16 @@ export interface VerifiedKey {
   id: string;
   name: string;
   scopes: ReadonlySet<Scope>;
-  /** Null if it sees every tool. */
   roleId: string | null;
 }
 
 export interface KeyVerifier {
   /** Returns null for a key that is unknown, revoked or expired. Rejects if that cannot be known now. */
   verify(key: string): Promise<VerifiedKey | null>;
-  /** Returns null once a key is revoked or expired. */
   find(id: string): VerifiedKey | null;
 }
 
 export interface AuthOptions {
-  /** Null in anonymous mode. */
   apiKey: string | null;
   keys: KeyVerifier;
 }
@@ -140,7 +136,6 @@ export function registerAuth(app: App, { apiKey, keys }: AuthOptions): void {
   endWithTheKey(app, keys);
 }
 
-/** Refuses callers, after the rate limit has counted the attempt. */
 export function registerAuthRefusal(app: App): void {
   app.addHook("onRequest", async (request, reply) => {
     if (request.caller !== null || request.routeOptions.config.public || request.is404) return;

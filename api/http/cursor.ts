@@ -33,10 +33,8 @@ export function decodeCursor<S extends z.ZodType>(kind: string, schema: S, curso
   return position.data;
 }
 
-/** Pages of one listing over HTTP. `kind` and `schema` are those of its cursors. */
 export function createListing<S extends z.ZodType>(kind: string, schema: S) {
   return {
-    /** Returns the result of `read`, with a cursor in place of the next position. */
     async answer<
       Query extends { cursor?: string | undefined; limit: number },
       Page extends { next: z.output<S> | null },

@@ -25,10 +25,8 @@ export interface ErrorBody {
   issues?: ErrorIssue[];
 }
 
-/** Removes secrets from the message. */
 export type ErrorRedactor = Pick<Redactor, "text">;
 
-/** Handles thrown errors, unknown routes and requests that are not HTTP. */
 export function registerErrorHandler(app: App, redactor: ErrorRedactor): void {
   app.setErrorHandler<FastifyError>((error, request, reply) => answerError(error, request, reply, redactor));
   app.setNotFoundHandler(async (request) => {
@@ -36,7 +34,6 @@ export function registerErrorHandler(app: App, redactor: ErrorRedactor): void {
   });
 }
 
-/** Also for errors from before routing. */
 export function answerError(
   error: FastifyError | Error,
   request: FastifyRequest,

@@ -1,4 +1,3 @@
-/** Server-sent events as a response: back-pressured, bounded, and cut off when the client does not read. */
 import { Readable } from "node:stream";
 import type { FastifyReply } from "fastify";
 

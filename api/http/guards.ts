@@ -135,7 +135,6 @@ function comesFromAnotherSite(request: FastifyRequest, host = ""): boolean {
 const isLocalName = (name: string) => LOCAL_NAMES.includes(name) || isLoopbackHost(name);
 const LOCAL_NAMES = ["localhost", "127.0.0.1", "::1"];
 
-/** Removes the port, and the brackets of an IPv6 address. */
 function hostNameOf(host: string): string {
   const bracketed = /^\[([^\]]*)\](:\d+)?$/.exec(host);
   return bracketed?.[1] ?? host.replace(/:\d*$/, "");
@@ -176,7 +175,6 @@ export function countAllowedConnections(descriptors: number | null): number {
 export function registerConnectionLimits(app: App): void {
   const max = countAllowedConnections(readDescriptorLimit());
   const maxUnknown = Math.ceil(max / 4);
-  /** Oldest first, by address. */
   const unknown = new Map<string, Set<Socket>>();
   app.server.maxConnections = max;
   app.server.on("connection", (socket: Socket) => {

@@ -42,7 +42,6 @@ const GENERATION_LIMITS = {
 interface Service {
   domain: ServiceDomain;
   config: ServiceConfig;
-  /** Base URL of each tool's requests. */
   bases: Map<ToolDomain, string>;
   credentials: Credentials;
 }
@@ -80,7 +79,6 @@ export function createOpenApiAdapter(): AdapterModule {
     stop: async () => thread[Symbol.asyncDispose](),
 
     secretOrigins(use) {
-      // Reading a document contacts no server.
       if ("definition" in use) return [];
       const { server, schemes, security } = serviceDomainSchema.parse(use.adapterDomain);
       const config = readServiceConfig(use.config);

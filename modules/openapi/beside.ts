@@ -5,7 +5,6 @@ import { DocumentError } from "./failures.ts";
 import type { FoundFile, Scan } from "./generate/bundle.ts";
 
 export interface Bundling {
-  /** @throws DocumentError for text that is neither JSON nor YAML */
   scan(url: string, text: string): Promise<Scan>;
   bundle(url: string, text: string, found: FoundFile[]): Promise<string>;
 }
@@ -20,7 +19,6 @@ export async function bundleDefinition(
     try {
       return await scan(address, content);
     } catch (error) {
-      // Bundling reports a broken file, and reading the definition a broken document.
       if (error instanceof DocumentError) return { files: [], isBound: false };
       throw error;
     }

@@ -1,4 +1,3 @@
-/** Settings of a service: schemas, defaults, and the URLs that its requests go to. */
 import { z } from "zod";
 import type { ServerPlan } from "./domain.ts";
 
@@ -10,7 +9,6 @@ export const operationFilterSchema = z
 
 const MIB = 1024 * 1024;
 
-/** Every service has these, shown in this order. */
 export const commonFields = {
   timeoutMs: z
     .int()
@@ -58,7 +56,6 @@ const serviceConfigSchema = z.looseObject({
 
 export interface ServiceConfig {
   serverUrl: string | undefined;
-  /** Server variables by name. */
   variables: Map<string, string>;
   timeoutMs: number;
   maxResponseBytes: number;
@@ -69,7 +66,6 @@ export interface ServiceConfig {
 
 const VARIABLE_PREFIX = "serverVar_";
 
-/** @throws Error that names the invalid setting */
 export function readServiceConfig(raw: unknown): ServiceConfig {
   const parsed = serviceConfigSchema.safeParse(raw);
   if (!parsed.success) {
@@ -128,7 +124,6 @@ export function resolveOwnServer(server: ServerPlan, config: ServiceConfig, base
   return checkUrl(url, "The document's server");
 }
 
-/** The URL may be relative to the server. */
 export function resolveTokenUrl(tokenUrl: string, base: string): string {
   const url = URL.parse(tokenUrl, `${base}/`);
   if (url === null || (url.protocol !== "https:" && url.protocol !== "http:")) {

@@ -16,7 +16,6 @@ const parameterPlan = z.object({
   style: z.enum([...QUERY_STYLES, ...PATH_STYLES]).optional(),
   explode: z.boolean().optional(),
   allowReserved: z.boolean().optional(),
-  /** The value is first written in this media type. */
   contentType: z.string().optional(),
 });
 export type ParameterPlan = z.infer<typeof parameterPlan>;
@@ -38,7 +37,6 @@ export type BodyKind = (typeof BODY_KINDS)[number];
 const bodyPlan = z.object({
   kind: z.enum(BODY_KINDS),
   contentType: z.string(),
-  /** Fields of a form that are not written in the default way. */
   fields: z.array(fieldPlan).optional(),
 });
 export type BodyPlan = z.infer<typeof bodyPlan>;
@@ -52,7 +50,6 @@ export const MAX_TRIED_FILES = 200;
 const serverPlan = z.object({
   /** May be relative, and may contain `{name}` of its variables. */
   url: z.string(),
-  /** Address of the document, which relative URLs are relative to. */
   base: z.string().optional(),
   variables: z.array(z.object({ name: z.string(), default: z.string().optional() })).optional(),
 });
@@ -77,7 +74,6 @@ const schemePlan = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("bearer"), name: z.string() }),
   z.object({ kind: z.literal("basic"), name: z.string() }),
   z.object({ kind: z.literal("oauth2"), name: z.string(), tokenUrl: z.string().optional() }),
-  /** Any headers, for a document that declares no scheme. */
   z.object({ kind: z.literal("headers"), name: z.string() }),
   z.object({ kind: z.literal("unsupported"), name: z.string(), what: z.string() }),
 ]);
@@ -85,16 +81,12 @@ export type SchemePlan = z.infer<typeof schemePlan>;
 
 export const toolDomainSchema = z.object({
   method: z.string(),
-  /** Starts with a slash. */
   path: z.string(),
-  /** Query that is part of the path in the document. */
   staticQuery: z.string().optional(),
   parameters: z.array(parameterPlan),
   body: bodyPlan.optional(),
   accept: z.string(),
-  /** Default: that of the service. */
   security: securityPlan.optional(),
-  /** Default: that of the service. */
   server: serverPlan.optional(),
 });
 export type ToolDomain = z.infer<typeof toolDomainSchema>;

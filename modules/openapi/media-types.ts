@@ -3,7 +3,6 @@ export function essence(contentType: string): string {
   return (contentType.split(";", 1)[0] as string).trim().toLowerCase();
 }
 
-/** @param type an essence */
 export function isJson(type: string): boolean {
   return type === "application/json" || type === "text/json" || type.endsWith("+json");
 }
@@ -24,7 +23,6 @@ const TEXT_SUBTYPES = new Set([
   "x-www-form-urlencoded",
 ]);
 
-/** @param type an essence */
 export function isText(type: string): boolean {
   if (type.startsWith("text/")) return true;
   return TEXT_SUBTYPES.has(type.slice(type.search(/[/+][^/+]*$/) + 1));

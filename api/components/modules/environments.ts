@@ -1,4 +1,3 @@
-/** Environments as the rest of the server sees them. */
 import { waitAtMost } from "#api/bounds/deadline.ts";
 import { readFailure } from "#api/bounds/failure-text.ts";
 import { AppError } from "#api/errors.ts";
@@ -18,29 +17,22 @@ export interface ActiveEnvironment {
 
 export interface Environments {
   active(): ActiveEnvironment | null;
-  /** Leases the active environment for one run, or returns null if none is active. */
   acquire(): EnvironmentLease | null;
   /**
    * If no environment is active: returns which isolation layer is missing and what to do, or null if the
    * reason is another.
    */
   refusal(): string | null;
-  /**
-   * Calls the listener after the active environment changes, also to none. Returns a function that removes
-   * it.
-   */
   onChange(listener: () => void): () => void;
 }
 
 const MAX_DOCS_MS = 15_000;
 const MAX_DOCS_CHARACTERS = 1024 * 1024;
 
-/** Throws AppError `no_environment`, or `module_failed` with its message. */
 export function readEnvironmentDocs(environments: Environments): Promise<string> {
   return askForDocs(environments, "generateDocs()", null, (module) => module.generateDocs());
 }
 
-/** Throws as `readEnvironmentDocs` does. */
 export function writeToolDocs(environments: Environments, input: ToolDocsInput): Promise<string> {
   const tool = `${input.serviceId}.${input.toolId}`;
   return askForDocs(environments, "generateToolDocs()", tool, (module) => module.generateToolDocs(input));

@@ -21,19 +21,16 @@ import { clearDefinitionsDue, findModuleRow, type ModuleRow, setModuleError } fr
 export interface ModulesOptions extends ActivatorOptions {
   pool: Pool;
   builtins?: readonly BuiltinModule[];
-  /** Folder of custom modules (absolute; it need not exist). Without it only bundled modules exist. */
   custom?: { directory: string; download: Download };
   secrets: SecretStore;
   limits?: Partial<ModuleLimits>;
 }
 
 export interface ModuleLimits extends InstanceLimits {
-  /** Limits the import of a custom module, including its top-level awaits. */
   maxImportMs: number;
   /** Replaced environments that still have runs. Each keeps its children and memory, so more are refused. */
   maxDraining: number;
   maxWaitingChanges: number;
-  /** Packages that wait to be downloaded and unpacked one after another. */
   maxWaitingPackages: number;
 }
 
@@ -46,7 +43,6 @@ const DEFAULT_LIMITS: ModuleLimits = {
   maxWaitingPackages: 20,
 };
 
-/** Limits the stored and shown reason why a module failed. */
 const MAX_REASON_CHARACTERS = 2000;
 
 export interface CustomModules {
@@ -60,7 +56,6 @@ export interface ModuleHost extends Pick<ModulesOptions, "pool" | "logger" | "se
   readonly activator: Activator;
   /** All modules found, by id. Change it only within the queue of changes. */
   readonly registry: Map<string, ModuleRegistration>;
-  /** Null if this server has bundled modules only. */
   readonly custom: CustomModules | null;
 }
 
@@ -91,7 +86,6 @@ export async function readStoredSettings(host: ModuleHost, id: string): Promise<
   return { config, secrets: values };
 }
 
-/** Throws AppError `module_failed` with the module's message, or `environments_draining`. */
 export async function startRequested(
   host: ModuleHost,
   registration: ModuleRegistration,
@@ -128,7 +122,6 @@ export async function commitStarted<T>(
   return stored;
 }
 
-/** Regenerates the tools of an adapter's services with a started instance that is not in place yet. */
 export async function regenerateDefinitions(host: ModuleHost, started: StartedModule): Promise<void> {
   if (started.type !== "adapter") return;
   const { id, module } = started.instance;
@@ -186,7 +179,6 @@ export async function forgetAttempts({ custom, registry }: ModuleHost, id: strin
   if (folder !== null) await custom?.attempts.clear(folder);
 }
 
-/** Stores the reason on the row, without secrets. */
 export async function noteFailure(host: ModuleHost, id: string, reason: string): Promise<void> {
   await setModuleError(host.pool, id, host.watch.cut(reason, MAX_REASON_CHARACTERS));
 }

@@ -72,7 +72,6 @@ export const installFromBodySchema = z.strictObject({
     "URL of the registry's descriptor, `{downloadUrl, hash?, id?}`. Stored, for updates.",
   ),
 });
-/** The descriptor that a registry serves at `source`. */
 export const moduleDescriptorSchema = descriptorSchema.extend({ id: z.string().max(100).optional() });
 
 export const updatedAnswerSchema = z.object({

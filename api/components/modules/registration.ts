@@ -6,13 +6,10 @@ export interface ModuleRegistration {
   isBuiltin: boolean;
   /** SHA-256 in hexadecimal: of the manifest of a built-in, or of the package or files of a custom module. */
   hash: string;
-  /** Registry URL, or empty. */
   source: string;
-  /** Name of its folder below the modules folder, or null for a built-in. */
   folder: string | null;
   /** False if the manifest is not the module's own; then only the id is reliable. */
   isDescribed: boolean;
-  /** Why its code cannot be loaded, as far as is known without loading it. */
   loadError: string | null;
   /** Loads the code. For a custom module this is the first time any of it runs. */
   open(): Promise<ModuleEntry>;
@@ -29,7 +26,6 @@ export function readEntry(loaded: unknown): ModuleEntry {
   throw new Error("It exports no function named instantiate.");
 }
 
-/** Makes `open` for a module that cannot be loaded. */
 export function refuseToOpen(loadError: string): () => Promise<never> {
   return async () => {
     throw new Error(loadError);

@@ -46,13 +46,11 @@ import { listModuleRows, type ModuleRow } from "./store.ts";
 
 export interface ModulePage {
   modules: ModuleRecord[];
-  /** Position of the next page, or null at the end. */
   next: number | null;
 }
 
 export interface ModuleConnections {
   bindings: EnvironmentBindings;
-  /** Returns the module's states on other servers. */
   activations?(id: string): { replica: string; state: ModuleState }[];
 }
 
@@ -64,9 +62,7 @@ export interface Modules {
   start(connections: ModuleConnections): Promise<void>;
   list(filter: ModuleFilter, page: PageRequest<number>): Promise<ModulePage>;
   get(id: string): Promise<ModuleRecord>;
-  /** Installs the package at the URL, disabled. Returns the module's id. */
   install(url: string): Promise<string>;
-  /** Installs the package that the descriptor at `source` names, disabled. Returns the module's id. */
   installFrom(source: string): Promise<string>;
   /** Replaces the module with the package at the URL. Returns false if that is installed already. */
   replace(id: string, url: string): Promise<boolean>;
@@ -78,20 +74,14 @@ export interface Modules {
   reload(): Promise<ReloadAnswer>;
   setEnabled(id: string, enabled: boolean): Promise<void>;
   remove(id: string): Promise<void>;
-  /** Brings this server in line with the rows after a change on another server. */
   follow(): Promise<void>;
-  /** Returns the states on this server, by module id. */
   activations(): Record<string, { state: ModuleState }>;
   manifestOf(id: string): ModuleManifest | null;
-  /** Throws AppError `no_environment`. */
   requireActive(): ActiveEnvironment;
-  /** Throws AppError `no_environment` or `module_failed`. */
   readDocs(): Promise<string>;
-  /** Throws as `readDocs` does. */
   writeToolDocs(input: ToolDocsInput): Promise<string>;
   draining(): { id: string; runs: number }[];
   activeRuns(): number;
-  /** Tears down every module, each within its time limit. */
   close(): Promise<void>;
 }
 
@@ -128,7 +118,6 @@ function createPackageChanges(host: ModuleHost, changes: ReturnType<typeof creat
     return row;
   }
 
-  /** Reports whether the module's files are those of the package, unchanged. */
   const isInstalled = (id: string, hash: string) => registry.get(id)?.hash === hash;
 
   async function replaceBy(id: string, fetch: () => Promise<Fetched | null>): Promise<boolean> {

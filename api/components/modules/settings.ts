@@ -15,7 +15,6 @@ import {
 import type { ModuleRegistration } from "./registration.ts";
 import { setModuleError } from "./store.ts";
 
-/** `inTurn` runs changes of modules one at a time. */
 export function hostModuleSettings(
   host: ModuleHost,
   inTurn: <T>(work: () => Promise<T>) => Promise<T>,

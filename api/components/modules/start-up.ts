@@ -63,7 +63,6 @@ async function findCustomModules({
   }
 }
 
-/** Brings the rows in line with the modules found. Flags stay as they were. */
 export async function reconcileRows({ pool, logger }: ModuleHost, registry: ModuleRegistry): Promise<void> {
   for (const registration of registry.values()) {
     const { manifest, isBuiltin, loadError } = registration;

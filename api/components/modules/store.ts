@@ -21,7 +21,6 @@ export interface ModuleRow {
   createdAt: Date;
 }
 
-/** Returns rows after a position, newest first. */
 export async function listModuleRows(
   db: Db,
   filter: ModuleFilter,
@@ -58,7 +57,6 @@ export interface RegisteredRow
     ModuleRow,
     "id" | "type" | "name" | "description" | "version" | "isBuiltin" | "hash" | "source"
   > {
-  /** False if the manifest was not readable; then stored values are kept. */
   isDescribed: boolean;
   error: string | null;
   /** Enables a row that is inserted. An environment is enabled only if no other is. */
@@ -91,7 +89,6 @@ export async function registerModuleRow(db: Db, row: RegisteredRow): Promise<voi
       missing = false, error = excluded.error`;
 }
 
-/** Makes the next activation of the adapter regenerate its services' tools. */
 export async function setDefinitionsDue(db: Db, id: string): Promise<void> {
   await db`update modules set definitions_due = true where id = ${id} and type = 'adapter'`;
 }
@@ -100,7 +97,6 @@ export async function clearDefinitionsDue(db: Db, id: string): Promise<void> {
   await db`update modules set definitions_due = false where id = ${id} and definitions_due`;
 }
 
-/** Marks every row whose module is not among `presentIds` as missing. Returns the ids marked now. */
 export async function markMissingRows(db: Db, presentIds: string[]): Promise<string[]> {
   const rows = await db<{ id: string }[]>`
     update modules set missing = true where id <> all(${presentIds}) and not missing returning id`;
@@ -111,7 +107,6 @@ export async function setModuleError(db: Db, id: string, error: string | null): 
   await db`update modules set error = ${error} where id = ${id} and error is distinct from ${error}`;
 }
 
-/** Stores that the module is active: enabled, without an error. */
 export async function setModuleEnabled(db: Db, id: string, enabled: boolean): Promise<void> {
   await db`update modules set enabled = ${enabled}, error = null where id = ${id}`;
 }

@@ -14,15 +14,12 @@ export interface ServiceContext {
   watch: SecretWatch;
   download: Download;
   hydration: Hydration;
-  /** Changes of a service run one at a time, by service id. */
   changes: KeyedQueue;
   /** Definitions are large, and generating tools takes CPU time: only some run at once. */
   generations: Queue;
-  /** Notifies listeners that a service or its tools have changed. */
   announce(serviceId: string): void;
 }
 
-/** Runs while no other change of the service runs. Throws AppError `not_found`. */
 export function inTurn<T>(
   { changes, pool }: ServiceContext,
   id: string,
@@ -39,7 +36,6 @@ export function serviceNotFound(id: string): AppError {
   return new AppError("not_found", `There is no service ${id}. GET /services lists them.`);
 }
 
-/** Throws AppError `adapter_inactive`. */
 export function requireAdapter(context: ServiceContext, adapterId: string): AdapterModule {
   const adapter = context.adapters.get(adapterId);
   if (adapter !== null) return adapter;
@@ -49,7 +45,6 @@ export function requireAdapter(context: ServiceContext, adapterId: string): Adap
   );
 }
 
-/** Turns HydrateFailure into AppError `service_failed` and returns any other error as it is. */
 export function toServiceFailed(id: string, error: unknown): unknown {
   if (!(error instanceof HydrateFailure)) return error;
   return new AppError(

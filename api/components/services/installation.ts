@@ -48,7 +48,6 @@ export async function createService(
 const MAX_PREVIEWED_TOOLS = 200;
 const MAX_PREVIEWED_CHARACTERS = 4000;
 
-/** Returns what an installation would create, and stores nothing. Throws AppError. */
 export async function previewService(
   context: ServiceContext,
   body: PreviewServiceBody,
@@ -76,7 +75,6 @@ export async function previewService(
   });
 }
 
-/** Fields of the request override the descriptor. Returns the id. */
 export async function installFromRegistry(
   context: ServiceContext,
   body: InstallServiceBody,
@@ -155,7 +153,6 @@ export async function changeDefinition(
   });
 }
 
-/** Returns false if the registry's definition is the installed one. Throws AppError. */
 export async function updateFromRegistry(
   context: ServiceContext,
   id: string,
@@ -199,7 +196,6 @@ export async function regenerate(
   await replace(context, row, service, null, isInPlace ? adapter : null, null);
 }
 
-/** Returns false if the definition is the installed one. */
 async function remake(
   context: ServiceContext,
   row: ServiceRow,

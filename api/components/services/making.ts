@@ -1,4 +1,3 @@
-/** Generates tools from a definition with the active adapter. */
 import { AppError } from "#api/errors.ts";
 import type { AdapterModule, DefinitionContext, ServiceDefinition } from "#sdk";
 import { requireAdapter, type ServiceContext } from "./context.ts";

@@ -155,7 +155,6 @@ export const patchServiceBodySchema = z
   .describe("Exactly one of `url` and `content`.");
 export type PatchServiceBody = z.output<typeof patchServiceBodySchema>;
 
-/** The descriptor that a registry serves at `source`. */
 export const serviceDescriptorSchema = descriptorSchema.extend({
   id: newServiceIdSchema.optional(),
   adapter: adapterIdSchema.optional(),

@@ -60,7 +60,6 @@ export interface ServicesOptions
 
 export interface ServicePage {
   services: ServiceRecord[];
-  /** Position of the next page, or null at the end. */
   next: number | null;
 }
 
@@ -76,22 +75,15 @@ export interface Services {
   /** Like `install`, throws AppError `forbidden` if the service would be invisible to the caller. */
   create(body: CreateServiceBody, sight: Pick<ServiceSight, "wouldShow">): Promise<void>;
   preview(body: PreviewServiceBody): Promise<ServicePreview>;
-  /** Returns the id. */
   install(body: InstallServiceBody, sight: Pick<ServiceSight, "wouldShow">): Promise<string>;
-  /** Like `update`, returns whether anything changed. */
   patch(id: string, body: PatchServiceBody, carry: CarrySecrets): Promise<boolean>;
   update(id: string, carry: CarrySecrets): Promise<boolean>;
   sync(id: string): Promise<void>;
   setEnabled(id: string, enabled: boolean): Promise<void>;
   remove(id: string): Promise<void>;
-  /** Brings this server in line with the rows after a change on another server. */
   follow(id: string): Promise<void>;
-  /** Returns why this server's adapter failed to take on an enabled service, or null. */
   failureOf(id: string): string | null;
   listIds(): Promise<string[]>;
-  /**
-   * Calls the listener after a service, its tools or its adapter change. Returns a function that removes it.
-   */
   onChange(listener: (serviceId: string) => void): () => void;
 }
 
@@ -169,7 +161,6 @@ function renderRecord(row: ServiceRow, isAdapterActive: boolean, failure: string
     enabled: row.enabled,
     effectivelyEnabled: row.enabled && !row.stale && isAdapterActive && failure === null,
     stale: row.stale,
-    // The adapter may have failed on this server only.
     error: row.error ?? (row.enabled ? failure : null),
     problems: row.problems,
     createdAt: row.createdAt.toISOString(),

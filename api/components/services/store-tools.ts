@@ -94,7 +94,6 @@ function emptyBatch(): Batch {
   };
 }
 
-/** Returns the adapter's data by tool id. */
 export async function readToolDomains(
   db: Db,
   serviceId: string,

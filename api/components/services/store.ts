@@ -14,7 +14,6 @@ export interface ServiceRow {
   enabled: boolean;
   stale: boolean;
   error: string | null;
-  /** Parts of the definition that were left out. */
   problems: string[];
   createdAt: Date;
 }
@@ -24,7 +23,6 @@ export interface ServiceSchemas {
   secretsSchema: JSONSchema;
 }
 
-/** Returns rows after a position, newest first. */
 export async function listServiceRows(
   db: Db,
   filter: ServiceFilter,
@@ -137,7 +135,6 @@ export async function setServiceEnabled(db: Db, id: string, enabled: boolean): P
     update services set enabled = ${enabled}, error = case when stale then error else null end where id = ${id}`;
 }
 
-/** Stores why the adapter does not hold the service. The reason of a stale service stays. */
 export async function setServiceError(db: Db, id: string, error: string | null): Promise<void> {
   await db`update services set error = ${error} where id = ${id} and not stale and error is distinct from ${error}`;
 }

@@ -15,7 +15,6 @@ import {
   setServiceError,
 } from "./store.ts";
 
-/** Throws AppError; then nothing has changed. */
 export async function setEnabled(context: ServiceContext, id: string, enabled: boolean): Promise<void> {
   await inTurn(context, id, (row) => (enabled ? enable(context, row) : disable(context, row)));
   context.announce(id);
@@ -50,7 +49,6 @@ async function disable(context: ServiceContext, row: ServiceRow): Promise<void> 
   await context.hydration.dehydrate(row.id, context.adapters.get(row.adapter));
 }
 
-/** Takes it from its adapter first. Throws AppError `not_found`. */
 export async function removeService(context: ServiceContext, id: string): Promise<void> {
   await inTurn(context, id, (row) => remove(context, row));
 }
@@ -73,7 +71,6 @@ async function remove(context: ServiceContext, row: ServiceRow): Promise<void> {
   context.announce(id);
 }
 
-/** Like `removeService`, but does nothing if the service is gone. */
 export async function removeServiceIfThere(context: ServiceContext, id: string): Promise<void> {
   await context.changes.run(
     id,

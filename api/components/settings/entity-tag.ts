@@ -26,7 +26,6 @@ export function requireMatch(header: string | undefined, version: number, noun =
   if (!tags.includes(formatEntityTag(version))) throw changedMeanwhile(version, noun);
 }
 
-/** Error for a change that lost against another one. */
 export function changedMeanwhile(version: number, noun = "configuration"): AppError {
   return new AppError(
     "precondition_failed",

@@ -98,7 +98,6 @@ function refusePatch(index: number, problem: string): AppError {
   });
 }
 
-/** Returns JSON pointers of all values. An empty object counts as one. */
 export function listPointers(value: unknown, pointer = ""): string[] {
   if (value === null || typeof value !== "object" || Array.isArray(value)) return [pointer];
   const entries = Object.entries(value);
@@ -108,7 +107,6 @@ export function listPointers(value: unknown, pointer = ""): string[] {
   );
 }
 
-/** Splits the members into the named ones and the others. */
 export function divide(values: Config, names: readonly string[]): [Config, Config] {
   const entries = Object.entries(values);
   const isNamed = ([name]: [string, unknown]) => names.includes(name);

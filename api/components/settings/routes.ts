@@ -21,7 +21,6 @@ import { patchBodySchema } from "./patch-model.ts";
 import type { ComponentSettings } from "./service.ts";
 
 interface Differences {
-  /** Lets any key read the configuration. */
   isConfigOpen: boolean;
   readingErrors: readonly ErrorCode[];
   schemaErrors: readonly ErrorCode[];
@@ -53,7 +52,6 @@ const DIFFERENCES: Record<Owner["kind"], Differences> = {
   },
 };
 
-/** Registers the routes below `/modules/:id` or `/services/:id`. */
 export function registerSettingsRoutes(
   app: App,
   kind: Owner["kind"],

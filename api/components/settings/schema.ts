@@ -1,4 +1,3 @@
-/** Validates settings against their JSON Schema. */
 import { Ajv, type AnySchemaObject, type ErrorObject, type Options, type ValidateFunction } from "ajv";
 import { Ajv2019 } from "ajv/dist/2019.js";
 import { Ajv2020 } from "ajv/dist/2020.js";
@@ -17,11 +16,8 @@ export const NO_SETTINGS: JSONSchema = { type: "object", properties: {}, additio
 
 export type SettingsKind = "config" | "secrets";
 
-/** Wording of messages and paths. */
 export interface SettingsSubject {
-  /** First segment of every path. */
   place: SettingsKind;
-  /** `configuration`, for example. */
   noun: string;
   owner: Owner["kind"];
 }
@@ -35,7 +31,6 @@ export const MODULE_CONFIG = subjectOf("module", "config");
 export interface Settings {
   /** Returns why a configuration is invalid, by path. `incomplete` allows required settings to be missing. */
   findIssues(config: Config, options?: { incomplete?: boolean }): ErrorIssue[];
-  /** Returns JSON pointers of invalid values, the shortest first. */
   findOutdated(config: Config): string[];
   applyDefaults(config: Config): Config;
 }

@@ -14,7 +14,6 @@ import { type Config, type Settings, type SettingsKind, subjectOf } from "./sche
 import { readConfig, writeConfig } from "./store.ts";
 
 export interface SettingsHost {
-  /** Throws AppError `not_found`. */
   find(id: string): Promise<SettingsTarget>;
   readSecrets(id: string): Promise<HeldSecrets>;
   /** Runs `work` while no other change of the owner runs. Throws AppError, for example `not_found`. */
@@ -22,7 +21,6 @@ export interface SettingsHost {
 }
 
 export interface SettingsTarget {
-  /** Throws AppError if the schema is unknown. */
   schema(kind: SettingsKind): JSONSchema;
   /** Returns null if the schema is unknown. Throws AppError if it is not valid JSON Schema. */
   settings(kind: SettingsKind): Settings | null;
@@ -46,7 +44,6 @@ export interface HeldSecrets {
   version: number;
   /** Names of secrets that would now be sent to another place than they were set for. */
   misplaced: readonly string[];
-  /** True if an active adapter can tell. */
   isKnown: boolean;
   /**
    * Returns the places that new values may be sent to, which are stored with them. Owners without it do not
@@ -55,7 +52,6 @@ export interface HeldSecrets {
   findOrigins?(isEmpty: boolean): Promise<readonly string[]>;
 }
 
-/** `version` becomes the entity tag. */
 export type Versioned<T> = T & { version: number };
 
 export interface ComponentSettings {
@@ -70,7 +66,6 @@ export interface ComponentSettings {
     ifMatch: string | undefined,
     carry: CarrySecrets,
   ): Promise<Versioned<ConfigAnswer>>;
-  /** Returns the new version. */
   patchSecrets(owner: Owner, operations: PatchOperation[], ifMatch: string | undefined): Promise<number>;
 }
 
@@ -147,7 +142,6 @@ export function createSettings({ pool, secrets, watch, hosts }: SettingsOptions)
       const target = await hosts[kind].find(id);
       const { values, misplaced, isKnown, version } = await hosts[kind].readSecrets(id);
       const present = listPointers(values);
-      // Modules keep the order in which they were set.
       if (kind === "service") present.sort();
       // List misplaced secrets whole: which parts are valid would reveal something about the values.
       const outdated =

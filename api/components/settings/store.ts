@@ -1,4 +1,3 @@
-/** Stores the configuration of modules and services, in two tables of one shape. */
 import type { Db } from "#api/db/pool.ts";
 import type { Owner } from "../ports.ts";
 import type { Config } from "./schema.ts";
@@ -10,7 +9,6 @@ const TABLES = {
 
 export interface ConfigRow {
   config: Config;
-  /** 0 if nothing was ever set. */
   version: number;
 }
 

@@ -18,7 +18,6 @@ export const MAX_BODY_WITH_INPUT_BYTES = 2 * MAX_BODY_BYTES;
 
 /** Validating more members would hold up every other request. */
 const MAX_MEMBERS = 1000;
-/** Limit of an object inside the body, such as `files`. */
 const MAX_INNER_MEMBERS = 5000;
 /** The caller's own data, which no schema of ours looks into. */
 const CALLER_DATA = new Set(["input", "parameters", "data"]);

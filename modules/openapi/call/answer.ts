@@ -18,7 +18,6 @@ export interface Answer {
   truncated?: true;
 }
 
-/** @throws CallError `answer_too_large`, after closing the connection */
 export function readBody(response: Response, maxBytes: number, what: string): Promise<Buffer<ArrayBuffer>> {
   const message = `${what} answered more than ${maxBytes} bytes. Ask for less, or raise maxResponseBytes.`;
   return readBytes(response, maxBytes, () => new CallError("answer_too_large", message, response.status));
@@ -26,7 +25,6 @@ export function readBody(response: Response, maxBytes: number, what: string): Pr
 
 export interface Reading {
   maxResponseBytes: number;
-  /** Bounds the wait for an event stream. */
   maxStreamMs: number;
   maxStreamBytes: number;
   accept: string;
@@ -46,7 +44,6 @@ export async function readAnswer(response: Response, reading: Reading, what: str
   return { status, headers, body: decode(bytes, response, what, reading.accept) };
 }
 
-/** Cuts after the last empty line, if there is one. */
 function dropHalfEvent(text: string): string {
   const ends = ["\r\n\r\n", "\n\n", "\r\r"].map((line) => {
     const at = text.lastIndexOf(line);

@@ -1,5 +1,3 @@
-/** Writes the body of a request in its media type. */
-
 import { type Fields, isRecord } from "#kernel/foreign-json.ts";
 import type { CallFiles } from "#sdk";
 import type { BodyPlan } from "../domain.ts";
@@ -8,7 +6,6 @@ import { readGivenFile, type WrittenBody } from "./files.ts";
 import { findField, hasStyle, writeMultipart } from "./multipart.ts";
 import { writePairs } from "./values.ts";
 
-/** @throws CallError if `value` cannot be written in the media type */
 export async function writeBody(
   plan: BodyPlan,
   value: unknown,

@@ -1,5 +1,3 @@
-/** Puts the secrets of a service on a request. */
-
 import { isRecord, own, ownText } from "#kernel/foreign-json.ts";
 import type { SchemePlan, SecurityPlan } from "../domain.ts";
 import { CallError } from "../failures.ts";
@@ -93,7 +91,6 @@ function createHeaders(secret: unknown): Apply | undefined {
   };
 }
 
-/** Accepts tokens pasted with `Bearer ` in front. */
 function setBearer(request: PreparedRequest, token: string): void {
   setHeader(request.headers, "authorization", `Bearer ${token.replace(/^bearer\s+/i, "")}`);
 }

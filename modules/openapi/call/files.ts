@@ -12,9 +12,7 @@ export type StreamedBody = Pick<FileContent, "size" | "stream">;
 
 export interface GivenFile {
   content: Uint8Array<ArrayBuffer> | StreamedBody;
-  /** Given by the script; safe in a header. */
   contentType?: string | undefined;
-  /** Type of a file of the workspace. */
   ownType?: string | undefined;
   filename?: string | undefined;
 }

@@ -12,7 +12,6 @@ import { writePairs, writePlain } from "./values.ts";
 interface Part {
   name: string;
   content: string | GivenFile["content"];
-  /** Absent for text. */
   file?: { filename: string; contentType: string };
 }
 
@@ -48,7 +47,6 @@ export function findField(plan: BodyPlan, name: string): FieldPlan {
   return plan.fields?.find((field) => field.name === name) ?? { name };
 }
 
-/** Parts are not percent-encoded. */
 function readPair(pair: string): Part {
   const [name = "", content = ""] = pair.split(/=(.*)/s, 2).map(decodeURIComponent);
   return { name, content };
@@ -76,7 +74,6 @@ async function writePart(
   return { name, content: Buffer.from(content), file: { filename: name, contentType: said } };
 }
 
-/** Returns undefined if `encoding` names several types or a range. */
 function concreteType(contentType: string | undefined): string | undefined {
   return contentType === undefined || /[*,]/.test(contentType) ? undefined : safeType(contentType);
 }

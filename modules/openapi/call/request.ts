@@ -14,9 +14,7 @@ import { writeHeader, writePairs, writeSegment } from "./values.ts";
 
 export interface PreparedRequest {
   method: string;
-  /** Scheme, host and path, without a query. */
   address: string;
-  /** Encoded `name=value` pairs. */
   query: string[];
   cookies: string[];
   headers: Headers;

@@ -14,11 +14,8 @@ const LIMITS = { maxAttempts: 3, maxRedirects: 5, resetPauseMs: 100 } as const;
 
 export interface Sending extends Reading {
   fetch: typeof globalThis.fetch;
-  /** Saves the body of a successful response. Without it the body is in the answer. */
   save: InvokeInput["save"];
-  /** Aborts when the caller does, or at the deadline. */
   signal: AbortSignal;
-  /** Milliseconds before the deadline. */
   remainingMs(): number;
 }
 
@@ -51,7 +48,6 @@ function limitStream({ maxStreamMs, remainingMs }: Sending): number {
   return Math.min(maxStreamMs, remainingMs() * 0.9);
 }
 
-/** Returns milliseconds from now. */
 function readRetryAfter(response: Response): number | undefined {
   const value = response.headers.get("retry-after")?.trim();
   if (value === undefined || value === "") return undefined;
@@ -106,7 +102,6 @@ function isStreamed(content: Content): content is StreamedBody {
   return typeof content === "object" && "stream" in content;
 }
 
-/** Opens streamed content again for each request. */
 function openBody(content: Content): RequestInit & { duplex?: "half" } {
   if (content === undefined) return {};
   return isStreamed(content)

@@ -29,7 +29,6 @@ const LIMITS = {
 export interface TokenSource {
   /** `scope` lists scopes separated by spaces. Rejects with a CallError that holds no secret. */
   token(scope: string, signal: AbortSignal): Promise<string>;
-  /** Forgets a token that a server refused. */
   forget(token: string): void;
 }
 
@@ -43,7 +42,6 @@ export function createTokenSource(
   fetch: typeof globalThis.fetch,
   tokenUrl: string,
   client: { id: string; secret: string },
-  /** Called with each token before it is used. */
   keepSecret: (token: string) => void = () => {},
 ): TokenSource {
   const cache = new Map<string, Cached>();
@@ -147,7 +145,6 @@ function withTokenType(bytes: Buffer<ArrayBuffer>): Buffer<ArrayBuffer> | string
   }
 }
 
-/** RFC 6749, 2.3.1: form-encode id and secret before joining them. */
 function basicAuthentication(secret: string): ClientAuth {
   const encode = (text: string) => new URLSearchParams([["", text]]).toString().slice(1);
   return (_server, client, _body, headers) => {

@@ -58,7 +58,6 @@ export function writePairs(plan: ParameterPlan | FieldPlan, value: unknown): str
 
 const RAW = { allowReserved: true } as const;
 
-/** `name[key][0]=value`, as servers that take nested objects in a query expect. */
 function writeNested(name: string, value: object): string {
   return stringify({ [name]: withBigInts(value) }, { arrayFormat: "indices", skipNulls: true });
 }
@@ -115,12 +114,10 @@ function encodeFields(fields: Fields, encode: Encode): Record<string, string> {
   return Object.fromEntries(written);
 }
 
-/** Deeper values have no style and are written as JSON. */
 function writePart(value: unknown): string | undefined {
   return isComplex(value) ? JSON.stringify(value) : writePlain(value);
 }
 
-/** Returns undefined for null and undefined, which are not sent. */
 export function writePlain(value: unknown): string | undefined {
   if (value === null || value === undefined) return undefined;
   if (isPlain(value)) return String(value);

@@ -1,5 +1,3 @@
-/** Selects media types of requests and responses, and describes their bodies to scripts. */
-
 import { defined, type Fields, isRecord, own, ownList, ownRecord, ownText } from "#kernel/foreign-json.ts";
 import type { JSONSchema } from "#sdk";
 import { type BodyKind, type BodyPlan, type FieldPlan, QUERY_STYLES } from "../domain.ts";
@@ -57,7 +55,6 @@ export function kindOf(contentType: string): BodyKind {
   return isText(type) ? "text" : "binary";
 }
 
-/** Returns undefined for a range, which cannot be sent. */
 function concrete(contentType: string, kind: BodyKind): string {
   if (!contentType.includes("*")) return contentType;
   if (kind === "json") return "application/json";
@@ -87,7 +84,6 @@ const BINARY_BODY: JSONSchema = {
   anyOf: [{ type: "string" }, ...FILE_SCHEMAS],
 };
 
-/** Plans the fields of a form that are not written in the default way. */
 function planFields(media: Fields, kind: BodyKind, references: References): FieldPlan[] {
   const encodings = ownRecord(media, "encoding") ?? {};
   const properties = propertiesOf(own(media, "schema"), references);
@@ -114,7 +110,6 @@ function planFields(media: Fields, kind: BodyKind, references: References): Fiel
 
 const MAX_PARTS = 50;
 
-/** Returns the properties of a form's schema and of its `allOf`, `anyOf` and `oneOf`. */
 function propertiesOf(schema: unknown, references: References): Map<string, unknown> {
   const found = new Map<string, unknown>();
   const parts = [schema];

@@ -11,17 +11,13 @@ import { isAbsolute, readServer } from "./servers.ts";
 /** The upgrader of documents reads schemas below this key like those of the document. */
 const FILES_KEY = "x-ext";
 
-/** A file as it was fetched, or why it was not. */
 export type FoundFile = { url: string } & ({ text: string } | { problem: string });
 
 export interface Scan {
-  /** Files of the same origin that the text refers to. */
   files: string[];
-  /** Set if the document does not stand alone. */
   isBound: boolean;
 }
 
-/** @throws DocumentError for text that is neither JSON nor YAML */
 export function scanFile(url: string, text: string): Scan {
   const root = parseTree(text);
   const files = new Set<string>();
@@ -36,7 +32,6 @@ export function scanFile(url: string, text: string): Scan {
   };
 }
 
-/** @throws DocumentError */
 export function bundleDocument(url: string, text: string, found: readonly FoundFile[]): Fields {
   const document = parseTree(text) as Fields;
   const files: Fields = { ...ownRecord(document, FILES_KEY) };
@@ -134,7 +129,6 @@ function nameFile(url: string, taken: Fields): string {
   return name;
 }
 
-/** Changes the tree in place. Its depth is bounded. */
 function rewriteReferences(node: unknown, rewrite: (reference: string) => string): void {
   if (Array.isArray(node)) for (const item of node) rewriteReferences(item, rewrite);
   if (!isRecord(node)) return;
@@ -144,7 +138,6 @@ function rewriteReferences(node: unknown, rewrite: (reference: string) => string
   }
   const mapping = ownRecord(own(node, "discriminator"), "mapping") ?? {};
   for (const [key, value] of Object.entries(mapping)) {
-    // Other values are names of schemas.
     if (typeof value === "string" && /[#/]|\.(json|ya?ml)$/i.test(value)) mapping[key] = rewrite(value);
   }
 }

@@ -15,7 +15,6 @@ import { createDefinitionNames, createSchemaTable } from "./schemas/schema-table
 import { type DocumentSecurity, readRequirements, readSecurity } from "./security.ts";
 import { describeConfig, readServer } from "./servers.ts";
 
-/** Approximate budget of all tools together, shared evenly among them. */
 const SIZE_BUDGET = {
   maxInputBytes: 64 * 1024 * 1024,
   maxOutputBytes: 16 * 1024 * 1024,
@@ -91,9 +90,6 @@ export async function generateDefinition(read: ReadDocument, filter?: unknown): 
   };
 }
 
-/**
- * Leaves out tools that cannot be described, and reports them as problems. @throws DocumentError if none can
- */
 function describeTools(
   kept: readonly { id: string; operation: Operation }[],
   context: Context,

@@ -1,5 +1,3 @@
-/** Lists the operations of a document in its order, and names their tools. */
-
 import { type Fields, isRecord, own, ownRecord, ownText } from "#kernel/foreign-json.ts";
 import { DocumentError } from "../failures.ts";
 import type { References } from "./schemas/references.ts";
@@ -9,7 +7,6 @@ const HARMLESS = new Set(["get", "head", "options", "trace", "query"]);
 const MAX_OPERATIONS = 20_000;
 const MAX_ID_CHARS = 100;
 
-/** Names with a meaning on any object or promise. */
 const RESERVED_IDS = new Set([
   ...Object.getOwnPropertyNames(Object.prototype),
   "then",

@@ -25,7 +25,6 @@ const MAX_FAILURE_BYTES = 4000;
 const MAX_FAILURE_DEPTH = 4;
 
 export interface OutputBudget {
-  /** Applies to the `$defs`, and again to the rest. */
   maxBytes: number;
 }
 
@@ -109,7 +108,6 @@ function describeFailures(
   return alternatives.length > 1 ? { anyOf: alternatives } : (alternatives[0] ?? null);
 }
 
-/** Lists exact statuses, unless a range or `default` is among them. */
 function joinStatuses(statuses: readonly JSONSchema[]): JSONSchema {
   const exact = statuses.map(({ const: status }) => status);
   return exact.includes(undefined) ? { type: "integer" } : { enum: exact };

@@ -1,5 +1,3 @@
-/** Plans the parameters of an operation for calls, and describes them in the input schema. */
-
 import { defined, type Fields, isRecord, own, ownList, ownRecord, ownText } from "#kernel/foreign-json.ts";
 import type { JSONSchema } from "#sdk";
 import { PATH_STYLES, type ParameterPlace, type ParameterPlan, QUERY_STYLES, SLOTS } from "../domain.ts";
@@ -27,9 +25,7 @@ const UNUSED_HEADERS = new Set([
 
 export interface Parameters {
   plans: ParameterPlan[];
-  /** One object schema per slot that has a parameter. */
   slots: Partial<Record<(typeof SLOTS)[ParameterPlace], JSONSchema>>;
-  /** Slots that every call needs. */
   required: string[];
 }
 

@@ -39,7 +39,6 @@ export function readDocument(text: string): ReadDocument {
   return { document: upgradeDocument(parsed, version), refsStandAlone: true };
 }
 
-/** Reads any JSON or YAML. @throws DocumentError */
 export function parseTree(text: string): unknown {
   const { parsed, sharesNodes } = parse(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
   if (typeof parsed === "object" && parsed !== null) tidy(parsed as Fields, sharesNodes);
@@ -168,7 +167,6 @@ function makeStorable(text: string): string {
   return text.toWellFormed().replaceAll("\0", "\ufffd");
 }
 
-/** YAML reads an unquoted 3.0 as a number. */
 function readVersion(document: Fields): string {
   const swagger = own(document, "swagger");
   if (swagger !== undefined) {

@@ -9,13 +9,11 @@ import type { SchemePlan, SecurityPlan } from "../domain.ts";
 import { addNote } from "./schemas/keywords.ts";
 import type { References } from "./schemas/references.ts";
 
-/** Any secret headers, for a document without a scheme. */
 const HEADERS_SCHEME: SchemePlan = { kind: "headers", name: "headers" };
 
 export interface DocumentSecurity {
   schemes: SchemePlan[];
   secretsSchema: JSONSchema;
-  /** Default of operations. */
   security: SecurityPlan;
 }
 

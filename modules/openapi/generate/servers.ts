@@ -1,4 +1,3 @@
-/** Reads the servers of a document, and describes the settings of a service. */
 import { z } from "zod";
 import { type Fields, isRecord, own, ownList, ownRecord, ownText } from "#kernel/foreign-json.ts";
 import { toSettingsSchema } from "#modules/shared/settings.ts";
@@ -34,7 +33,6 @@ function isKnown(server: ServerPlan): boolean {
   return isAbsolute(server) || server.base !== undefined;
 }
 
-/** `lists` are all `servers` lists of the document. */
 export function describeConfig(server: ServerPlan, document: Fields, lists: unknown[]): JSONSchema {
   const { properties } = toSettingsSchema(z.object(commonFields));
   return {

@@ -31,7 +31,6 @@ export interface HostLogger extends ModuleLogger {
   child(fields: object): ModuleLogger;
 }
 
-/** Set up, but not in place yet. */
 export type StartedModule =
   | { type: "environment"; instance: ModuleInstance<EnvironmentModule> }
   | { type: "adapter"; instance: ModuleInstance<AdapterModule> };
@@ -40,23 +39,19 @@ export interface Activator {
   readonly environments: EnvironmentHost;
   readonly adapters: Adapters;
   readonly services: AdapterServices;
-  /** Throws ModuleFailure with the module's message; then nothing is left running. */
   start(registration: ModuleRegistration, stored: StoredSettings): Promise<StartedModule>;
   /** Puts a started module in place and lets its predecessor end. The services of an adapter are handed to it first. */
   install(started: StartedModule): Promise<void>;
   /** Ends a module: an environment drains first. Does nothing for one that is not active. */
   remove(id: string): Promise<void>;
   stateOf(id: string): ModuleState;
-  /** Returns what the active instance was started with, or null if none is active. */
   settingsOf(id: string): StoredSettings | null;
-  /** Returns the hash of the files that the active instance was made from, or null if none is active. */
   hashOf(id: string): string | null;
   /** Call once, before the first environment starts. */
   connect(bindings: EnvironmentBindings): void;
   close(): Promise<void>;
 }
 
-/** Without defaults, as stored. */
 export interface StoredSettings {
   config: Config;
   secrets: Config;
@@ -65,14 +60,10 @@ export interface StoredSettings {
 export interface ActivatorOptions {
   logger: HostLogger;
   isolation: IsolationLevel;
-  /** When false, no run gets a forked process. */
   zygote?: boolean;
-  /** Set if the server listens beyond loopback. */
   isExposed?: boolean;
   fetch: typeof globalThis.fetch;
-  /** Lets adapters start programs on the host. */
   allowStdio?: boolean;
-  /** Learns the secrets that adapters obtain at run time. */
   watch: SecretWatch;
 }
 

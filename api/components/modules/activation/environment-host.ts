@@ -15,9 +15,7 @@ interface Held {
 }
 
 export interface EnvironmentHost extends Environments {
-  /** Takes over the instance (or none) and lets the old one drain. */
   replace(next: EnvironmentInstance | null): void;
-  /** Keeps why the environment cannot be put in place, without secrets. Null forgets the reason. */
   noteRefusal(id: string, reason: string | null): void;
   stateOf(id: string): ModuleState;
   hashOf(id: string): string | null;

@@ -11,7 +11,6 @@ import {
 } from "#sdk";
 import type { ModuleRegistration } from "../registration.ts";
 
-/** A module could not be activated; the message is the module's own. */
 export class ModuleFailure extends Error {
   override readonly name = "ModuleFailure";
 
@@ -27,9 +26,7 @@ export function copyError(thrown: unknown): Error {
     const { name, stack } = thrown as Error;
     if (typeof name === "string") copy.name = name.slice(0, 200);
     if (typeof stack === "string") copy.stack = stack.slice(0, 10_000);
-  } catch {
-    // The message was readable, the rest was not.
-  }
+  } catch {}
   return copy;
 }
 

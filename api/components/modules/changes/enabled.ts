@@ -47,7 +47,6 @@ export async function changeEnabled(host: ModuleHost, id: string, enabled: boole
   }
 }
 
-/** Call within the queue of changes. Also removes modules whose files are missing. */
 export async function removeModule(host: ModuleHost, id: string): Promise<void> {
   const { pool, activator, custom } = host;
   const row = await requireRow(host, id);

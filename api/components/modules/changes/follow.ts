@@ -54,7 +54,6 @@ async function followOne(host: ModuleHost, row: ModuleRow): Promise<void> {
   const registration = registry.get(row.id);
   if (registration === undefined || registration.loadError !== null) return;
   const isRunning = activator.stateOf(row.id) === "active" && activator.hashOf(row.id) === registration.hash;
-  // The start reports settings that cannot be read.
   const settings = isRunning ? await readStoredSettings(host, row.id).catch(() => null) : null;
   if (settings !== null && isDeepStrictEqual(activator.settingsOf(row.id), settings)) return;
   const failed = "a module could not follow a change made on another server";

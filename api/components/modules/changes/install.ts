@@ -1,4 +1,3 @@
-/** Installs a package as a new module: in place, on a row, disabled. None of its code runs. */
 import { readFailure } from "#api/bounds/failure-text.ts";
 import { AppError } from "#api/errors.ts";
 import type { CustomModules, ModuleHost } from "../host.ts";

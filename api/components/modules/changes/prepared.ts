@@ -19,7 +19,6 @@ export interface PreparedModule extends AsyncDisposable {
   subfolder: string;
 }
 
-/** Throws AppError `invalid_package`; then no files are left behind. */
 export async function prepareModule(
   place: ModulePlace,
   fetched: Fetched,

@@ -18,10 +18,6 @@ import { clearDefinitionsDue, type ModuleRow, registerModuleRow, setDefinitionsD
 import { describePlaced, toRow } from "./install.ts";
 import type { PreparedModule } from "./prepared.ts";
 
-/**
- * Call within the queue of changes, for the row of a custom module. Throws AppError; then nothing has
- * changed.
- */
 export async function replaceModule(
   host: ModuleHost,
   row: ModuleRow,
@@ -81,7 +77,6 @@ function requireSame(row: ModuleRow, before: ModuleRegistration | null, { manife
   }
 }
 
-/** The caller reports the failure that led here; failures while undoing go to the log. */
 async function undo(
   host: ModuleHost,
   row: ModuleRow,

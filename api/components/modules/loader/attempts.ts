@@ -11,11 +11,9 @@ const ATTEMPT_PREFIX = ".activating-";
 export interface Attempts {
   count(folder: string): Promise<number>;
   begin(folder: string): Promise<void>;
-  /** Call when the activation has ended in any way, or an administrator has decided about the module. */
   clear(folder: string): Promise<void>;
 }
 
-/** Counts nothing in a folder that is not writable. */
 export function createAttempts(directory: string): Attempts {
   const at = (folder: string) => path.join(directory, ATTEMPT_PREFIX + folder);
   const count = async (folder: string) => {

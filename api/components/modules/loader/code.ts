@@ -21,7 +21,6 @@ export interface CodeSource {
   directory: string;
   folder: string;
   manifest: ModuleManifest;
-  /** Result of `readFolder` when the manifest was read. */
   filesHash: string;
   /**
    * Limits the import. Code that blocks the thread cannot be stopped: a module has the rights of the host.
@@ -29,7 +28,6 @@ export interface CodeSource {
   maxImportMs: number;
 }
 
-/** Folders that could not be copied and were loaded where they are. */
 const loadedInPlace = new Set<string>();
 
 /**

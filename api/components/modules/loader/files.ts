@@ -15,7 +15,6 @@ export interface FolderLimits {
 
 export const FOLDER_LIMITS: FolderLimits = { maxEntries: 20_000, maxBytes: 256 * 1024 * 1024, maxDepth: 64 };
 
-/** Not part of the module: version control, and the server's metadata about the package. */
 const SKIPPED_AT_THE_TOP = new Set([".git", PACKAGE_NOTE]);
 const CHUNK_BYTES = 256 * 1024;
 
@@ -79,7 +78,6 @@ export async function readFolder(
   return hash.digest("hex");
 }
 
-/** Returns the bytes read: fewer or more than `size` if the file has changed. */
 async function readInto(
   source: FileHandle,
   chunk: Buffer,

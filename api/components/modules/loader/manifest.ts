@@ -11,7 +11,6 @@ const MAX_ISSUES = 3;
 
 export type ManifestReading =
   | { ok: true; manifest: ModuleManifest }
-  /** `id` and `type` as far as they were readable. */
   | { ok: false; error: string; id: string | null; type: ModuleType | null };
 
 /**
@@ -56,7 +55,6 @@ export function parseManifest(text: string): ManifestReading {
     return { ...unreadable(`Its ${MANIFEST_FILE} is wrong at ${issues.join("; ")}.`), ...salvage(json) };
   }
   const manifest = parsed.data;
-  // Postgres cannot store NUL.
   if (JSON.stringify(manifest).includes("\\u0000")) {
     return { ...unreadable(`Its ${MANIFEST_FILE} holds a NUL character.`), ...salvage(json) };
   }

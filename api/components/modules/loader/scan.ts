@@ -40,7 +40,6 @@ interface Found {
   registration: ModuleRegistration;
 }
 
-/** Rejects only when the folder of all modules cannot be read. */
 export async function scanModules(options: ScanOptions): Promise<Scan> {
   const { builtinIds } = options;
   const folders = await listFolders(options.directory);
@@ -97,7 +96,6 @@ async function listFolders(directory: string): Promise<string[]> {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
     throw error;
   }
-  // The server uses names that begin with a dot.
   const candidates = entries.filter(
     (entry) => !entry.name.startsWith(".") && (entry.isDirectory() || entry.isSymbolicLink()),
   );
@@ -112,7 +110,6 @@ async function listFolders(directory: string): Promise<string[]> {
   return folders.sort();
 }
 
-/** Returns null for a folder that is not a module. */
 async function readModuleFolder(folder: string, options: ScanOptions): Promise<Found | null> {
   const absolute = path.join(options.directory, folder);
   const reading = await readManifest(absolute);
@@ -137,7 +134,6 @@ function findPrevious(previous: ModuleRegistry, folder: string): string | null {
   return null;
 }
 
-/** Rejects with why the module's files are unusable. */
 export async function describeModule(
   folder: string,
   manifest: ModuleManifest,

@@ -16,7 +16,6 @@ const noteSchema = z.object({
 });
 export type PackageNote = z.infer<typeof noteSchema>;
 
-/** Returns null for a folder that was placed by hand. */
 export async function readPackageNote(folder: string): Promise<PackageNote | null> {
   const file = path.join(folder, PACKAGE_NOTE);
   try {

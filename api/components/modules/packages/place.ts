@@ -12,14 +12,11 @@ import { LOADED_PREFIX } from "../loader/code.ts";
 const PREVIOUS_PREFIX = ".previous-";
 const STAGED_PREFIX = ".staged-";
 const TRASH_PREFIX = ".trash-";
-/** Leftovers of earlier runs of the server: nothing refers to them. */
 const RUBBISH_PREFIXES = [STAGED_PREFIX, TRASH_PREFIX, LOADED_PREFIX];
 
 export interface ModulePlace {
   readonly directory: string;
-  /** Undoes interrupted updates and removes leftovers. Returns the folders that were restored. */
   recover(): Promise<string[]>;
-  /** Creates an empty folder, removed on disposal unless it was put in place. */
   stage(): Promise<StagedFolder>;
   /** Takes a folder away in one step; `restore` brings it back, `discard` deletes it for good. */
   takeAway(folder: string): Promise<{ restore(): Promise<void>; discard(): Promise<void> }>;
@@ -34,9 +31,7 @@ export interface StagedFolder extends AsyncDisposable {
 }
 
 export interface FolderSwap {
-  /** Restores the previous folder and removes the new one. */
   undo(): Promise<void>;
-  /** Keeps the new folder. */
   commit(): Promise<void>;
 }
 
@@ -45,7 +40,6 @@ export function createModulePlace(directory: string): ModulePlace {
   const inTrash = () => at(`${TRASH_PREFIX}${randomUUID()}`);
 
   async function discard(target: string): Promise<void> {
-    // The next start removes what cannot be removed now.
     await rm(target, { recursive: true, force: true }).catch(() => {});
   }
 

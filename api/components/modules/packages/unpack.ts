@@ -1,4 +1,3 @@
-/** Unpacks the package of a module (.tar.zst) into an empty folder. */
 import { createZstdDecompress } from "node:zlib";
 import { ArchiveRefused, createArchiveBudget, unpackArchive } from "#api/bounds/unpack-archive.ts";
 import { PACKAGE_NOTE } from "./note.ts";

@@ -22,7 +22,6 @@ const DEFINITION_LIMITS = {
   maxToolIdCharacters: 200,
   maxNameCharacters: 500,
   maxDescriptionCharacters: 100_000,
-  /** Bounds the stored data of one tool, and of all tools together. */
   maxToolCharacters: 8 * 1024 * 1024,
   maxTotalCharacters: 256 * 1024 * 1024,
   maxDepth: 400,
@@ -34,9 +33,7 @@ export interface Generation {
   adapterId: string;
   adapter: AdapterModule;
   definition: string;
-  /** Settings of an existing service, for adapters that contact its server again. */
   settings?: DefinitionContext;
-  /** Removes secrets from the adapter's messages and from what a server says about its tools. */
   redactor: Pick<Redactor, "cut">;
 }
 

@@ -16,7 +16,6 @@ const SETTINGS_SCHEMA_LIMITS = {
 /** Keywords whose members the schema names; a name may equal a keyword. */
 const MAPS = new Set(["properties", "patternProperties", "dependentSchemas"]);
 
-/** The nesting is bounded by that of a definition. @throws Error */
 export function requireSettingsSchema(schema: JSONSchema): void {
   if (JSON.stringify(schema).length > SETTINGS_SCHEMA_LIMITS.maxCharacters) {
     throw new Error(`It has more than ${SETTINGS_SCHEMA_LIMITS.maxCharacters} characters.`);
@@ -75,7 +74,6 @@ function lookUp(root: JSONSchema, reference: string): object | boolean {
   throw new Error(`It refers to ${JSON.stringify(reference.slice(0, 200))}, which it does not have.`);
 }
 
-/** Throws AppError `invalid_request` if services of the adapter have no such setting. */
 export function requireFilter(adapterId: string, { properties }: JSONSchema): void {
   if (typeof properties === "object" && properties !== null && "operationFilter" in properties) return;
   const message = `the adapter ${adapterId} makes no tools of operations: leave it out`;

@@ -16,11 +16,9 @@ const MAX_DEFINITION_BYTES = 30 * 1024 * 1024;
 export interface ObtainedDefinition {
   text: string;
   packed: Buffer;
-  /** SHA-256 of the unpacked bytes, in hexadecimal. */
   hash: string;
 }
 
-/** Takes the definition from the request, or downloads it once. Throws AppError. */
 export async function obtainDefinition(
   download: Download,
   given: { url?: string | undefined; content?: string | undefined },
@@ -82,7 +80,6 @@ function decode(bytes: Buffer): string | null {
 
 const FILE_LIMITS = { maxFiles: 50, maxMs: 30_000, maxBundleMs: 60_000, maxFileMs: 10_000 } as const;
 
-/** Throws AppError `invalid_definition` with the adapter's message. */
 async function bundle(
   download: Download,
   adapter: AdapterModule,
@@ -123,14 +120,12 @@ function readBeside(download: Download, origin: string, maxBytes: number): (url:
 const compress = promisify(zstdCompress);
 const decompress = promisify(zstdDecompress);
 
-/** Higher levels gain little. */
 const LEVEL = 3;
 
 function packDefinition(bytes: Buffer): Promise<Buffer> {
   return compress(bytes, { params: { [constants.ZSTD_c_compressionLevel]: LEVEL } });
 }
 
-/** Rejects if `packDefinition` did not make the bytes. */
 export async function unpackDefinition(packed: Buffer): Promise<string> {
   const bytes = await decompress(packed, { maxOutputLength: MAX_DEFINITION_BYTES });
   return new TextDecoder("utf-8", { fatal: true }).decode(bytes);

@@ -16,7 +16,6 @@ export function linkAdapters(context: ServiceContext): AdapterServices {
   const { pool, logger, hydration, adapters, changes } = context;
   const reads = pLimit(MAX_READS);
 
-  /** Hands one enabled service to an instance. Rejects only when the database does. */
   async function bring(id: string, adapter: AdapterModule): Promise<void> {
     const row = await findServiceRow(pool, id);
     if (row === null || !row.enabled || row.stale) return;
@@ -56,7 +55,6 @@ export function linkAdapters(context: ServiceContext): AdapterServices {
     }
   }
 
-  /** Takes the turn of each service. A service that cannot be read is logged, and the others continue. */
   async function forEachEnabled(adapterId: string, work: (id: string) => Promise<void>): Promise<void> {
     const ids = await listServiceIds(pool, adapterId, { enabled: true });
     const turns = ids.map((id) => changes.run(id, () => work(id), { always: true }));

@@ -16,7 +16,6 @@ export interface Carried {
    * Call in the transaction that stores the change. Throws AppError if the secrets were changed meanwhile.
    */
   store(transaction: Db): Promise<void>;
-  /** Call after that transaction. */
   record(): void;
 }
 

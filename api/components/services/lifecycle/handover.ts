@@ -44,7 +44,6 @@ export async function handOver<T>(
   }
 }
 
-/** Gives the active adapter the stored state. Never throws: failures are logged. */
 export async function handBack(context: ServiceContext, row: ServiceRow): Promise<void> {
   const { hydration, adapters, logger } = context;
   try {

@@ -14,7 +14,6 @@ export interface HydrationLimits {
 
 const MAX_STACK_CHARACTERS = 4000;
 
-/** The message is the adapter's, without secrets. */
 export class HydrateFailure extends Error {
   override readonly name = "HydrateFailure";
 }
@@ -24,17 +23,13 @@ export interface Hydration {
   holds(adapter: AdapterModule, id: string): boolean;
   /** Reports whether this instance was handed the service last, successfully or not. */
   wasHanded(adapter: AdapterModule, id: string): boolean;
-  /** Returns the state that its adapter holds, or null. */
   stateOf(id: string): ServiceState | null;
-  /** Returns why the last hand-over of the service failed, or null. */
   failureOf(id: string): string | null;
-  /** Records a failure from before the hand-over itself. */
   noteFailure(adapter: AdapterModule, id: string, reason: string): void;
   /** Throws HydrateFailure; then the adapter does not hold the service. */
   hydrate(adapter: AdapterModule, state: ServiceState): Promise<void>;
   /** Takes the service back from every adapter that may hold it. Never throws. */
   dehydrate(id: string, current: AdapterModule | null): Promise<void>;
-  /** Forgets everything that a removed instance held. */
   forget(adapter: AdapterModule): void;
 }
 

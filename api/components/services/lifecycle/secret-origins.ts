@@ -28,10 +28,8 @@ const destinationsSchema = z
 /** A place and the secret that goes there. If the name is null, any secret may go there. */
 export type Destination = z.infer<typeof destinationsSchema>[number];
 
-/** A service, stored or as it would be after a change. */
 export interface SecretsOwner {
   id: string;
-  /** Hash of its definition. */
   hash: string;
   config: Record<string, unknown>;
   secrets: Record<string, unknown>;
@@ -69,12 +67,10 @@ export function hasSecrets({ secrets }: Pick<SecretsOwner, "secrets">): boolean 
   return Object.keys(secrets).length > 0;
 }
 
-/** Returns the places to store with secrets. */
 export function placesOf(destinations: readonly Destination[]): string[] {
   return [...new Set(destinations.map(({ place }) => place))].sort();
 }
 
-/** Returns names of secrets that would be sent to a place they were not set for. */
 export function findMisplaced(
   owner: Pick<SecretsOwner, "secrets" | "origins">,
   destinations: readonly Destination[],
@@ -103,7 +99,6 @@ export async function rebind(
   const { origins } = owner;
   const whole = fingerprint(owner);
   const isOfSame = adapter?.secretOrigins !== undefined && origins?.includes(whole) === true;
-  // Only these need the adapter.
   const isTogether =
     adapter !== null && origins !== null && origins.length > 0 && origins.every(isOriginOnly);
   if (!hasSecrets(owner) || (origins !== null && !isOfSame && !isTogether)) return null;
@@ -120,7 +115,6 @@ function isOriginOnly(place: string): boolean {
   return !place.includes(" ");
 }
 
-/** Names the misplaced secrets, the places they were set for, and the places they would be sent to. */
 export function secretsOutdated(owner: SecretsOwner, destinations: readonly Destination[]): AppError {
   const { id, origins } = owner;
   const misplaced = findMisplaced(owner, destinations);

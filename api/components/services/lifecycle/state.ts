@@ -28,7 +28,6 @@ export interface ServiceSettings {
 }
 
 export interface ServiceParts extends SecretsOwner {
-  /** Version of the secrets. */
   version: number;
   configSchema: JSONSchema;
   secretsSchema: JSONSchema;
@@ -52,7 +51,6 @@ export async function toServiceState(
   return state;
 }
 
-/** Returns where the secrets would be sent. @throws AppError `service_failed` if the adapter cannot tell. */
 export function originsOfParts(
   context: Pick<ServiceContext, "watch">,
   adapter: AdapterModule | null,
@@ -104,7 +102,6 @@ export async function readServiceParts(
   return { ...parts, origins: bound };
 }
 
-/** Throws AppError `not_found`. */
 export async function requireServiceParts(
   context: Pick<ServiceContext, "pool" | "secrets" | "watch">,
   adapter: AdapterModule | null,
@@ -127,7 +124,6 @@ export async function readDefinitionContext(
   id: string,
 ): Promise<DefinitionContext> {
   const parts = await requireServiceParts(context, adapter, id);
-  // Defaults come from the installed definition.
   const { config, secrets } = hash === parts.hash ? withDefaults(parts, parts) : parts;
   const { tools } = parts;
   if (!hasSecrets(parts)) return { config, secrets, tools };
@@ -137,7 +133,6 @@ export async function readDefinitionContext(
   return { config, secrets: {}, secretsWithheld: true, tools };
 }
 
-/** State of a definition that is not stored yet. */
 export function partsOfDefinition(
   { id, hash }: { id: string; hash: string },
   definition: ServiceDefinition,

@@ -17,7 +17,6 @@ export interface Conversion {
   use: SchemaUse;
   references: References;
   refsStandAlone: boolean;
-  /** Returns the name in `$defs` for the target of a reference. */
   nameOf(reference: string): string;
   maxDepth: number;
 }
@@ -33,7 +32,6 @@ const describeFile = (source: string, description: string): JSONSchema => ({
   additionalProperties: false,
 });
 
-/** Scripts give bytes in one of these forms. */
 export const FILE_SCHEMAS = [
   describeFile("base64", "The content, base64."),
   describeFile("file", "Name of a file of the script's workspace, which is sent."),
@@ -153,7 +151,6 @@ function convertObject(
   }
 }
 
-/** Newer drafts call a list of schemas under `items` `prefixItems`. */
 function convertTuple(source: Fields, target: JSONSchema, conversion: Conversion, depth: number): void {
   const prefix = [...ownList(source, "prefixItems"), ...ownList(source, "items")].filter(isSchema);
   if (prefix.length === 0) return;
@@ -228,7 +225,6 @@ function convertParts(
   return parts;
 }
 
-/** Returns the member names of all parts, or null if a part has unnamed members. */
 function listMembers(parts: unknown[], { references, use }: Conversion): string[] | null {
   const names = new Set<string>();
   for (const part of parts) {

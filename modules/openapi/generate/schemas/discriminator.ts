@@ -33,7 +33,6 @@ export function convertDiscriminator(source: Fields, target: JSONSchema, { use, 
   }
 }
 
-/** Reports whether a branch itself allows only certain values of the property. */
 function isSelective(branch: Fields | undefined, property: string, references: References): boolean {
   const declared = references.follow(own(ownRecord(branch, "properties"), property));
   return declared !== undefined && (Object.hasOwn(declared, "enum") || Object.hasOwn(declared, "const"));

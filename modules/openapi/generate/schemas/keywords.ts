@@ -6,7 +6,6 @@ import { type Fields, isRecord, own, ownText } from "#kernel/foreign-json.ts";
 
 const TYPES = new Set(["object", "array", "string", "number", "integer", "boolean", "null"]);
 
-/** Names that documents use for one of the seven types. */
 const TYPE_ALIASES: Record<string, string> = {
   int: "integer",
   int32: "integer",
@@ -34,7 +33,6 @@ const asCount: Check = (value) => (Number.isSafeInteger(value) && (value as numb
 const asTrue: Check = (value) => (value === true ? true : undefined);
 const asText: Check = (value) => (typeof value === "string" ? value : undefined);
 
-/** These are copied unchanged if their value has the right shape. */
 const PLAIN_KEYWORDS: Record<string, Check> = {
   title: asText,
   description: (value) => (typeof value === "string" && value !== "" ? value : undefined),
@@ -130,7 +128,6 @@ export function isPattern(pattern: string): boolean {
   }
 }
 
-/** Returns distinct strings. Older drafts have booleans in `required`. */
 export function readNames(value: unknown): string[] {
   if (!Array.isArray(value)) return [];
   return [...new Set(value.filter((name): name is string => typeof name === "string"))];
@@ -141,7 +138,6 @@ export function addNote(target: Fields, note: string): void {
   target.description = before === undefined || before === "" ? note : `${before.trimEnd()}\n\n${note}`;
 }
 
-/** Returns short text, or undefined. */
 export function showValue(value: unknown): string | undefined {
   const text = JSON.stringify(value);
   return text !== undefined && text.length <= 200 ? text : undefined;

@@ -4,7 +4,6 @@ import { type Fields, isRecord, own, ownText } from "#kernel/foreign-json.ts";
 import { DocumentError } from "../../failures.ts";
 import { UNREAD_KEY } from "../read-document.ts";
 
-/** Address that the library gives the document. Never read. */
 const PLACE = "/openapi.json";
 
 const OUTSIDE =

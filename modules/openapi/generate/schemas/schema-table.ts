@@ -19,7 +19,6 @@ export interface SchemaTable {
 
 interface Definition {
   schema: JSONSchema | boolean;
-  /** Names of the definitions it refers to. */
   needs: string[];
   bytes: number;
   /** The same without texts, for when there is no room for them. */
@@ -118,7 +117,6 @@ const TEXTS = new Set(["description", "title", "examples"]);
 const MAPS_OF_SCHEMAS = new Set(["properties", "patternProperties", "dependentSchemas", "$defs"]);
 const MAPS_OF_VALUES = new Set(["enum", "const", "required", "dependentRequired"]);
 
-/** Drops what only people read. */
 function withoutTexts(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(withoutTexts);
   if (!isRecord(schema)) return schema;
@@ -200,7 +198,6 @@ function cutReferences(value: unknown, cut: ReadonlySet<string>): JSONSchema {
   });
 }
 
-/** Replaces a definition that is left out: its type, if it is plain, and a note. */
 function outline({ schema }: Definition, description: string): JSONSchema {
   const type = isRecord(schema) ? schema.type : undefined;
   return type === undefined ? { description } : { type, description };
