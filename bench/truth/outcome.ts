@@ -1,17 +1,16 @@
-/** What a script of the corpus should come to, and what it came to: right, loud, or silently wrong. */
+/** Judges the outcome of a script of the corpus: right, loud, or silently wrong. */
 import { isDeepStrictEqual } from "node:util";
 
 /** The second line of a script of the corpus, after `// expect `. */
 export interface Expectation {
-  /** JSON of the right result. */
   result?: unknown;
-  /** Other results that are right too. */
+  /** Results that are right too. */
   oneOf?: unknown[];
   /** The right result as the JSON text that a client reads. */
   json?: string;
   /** The right result is a text of this length. */
   length?: number;
-  /** Changes that the API received, in any order unless `ordered`. */
+  /** Changes that the API receives, in any order unless `ordered`. */
   effects?: string[];
   ordered?: boolean;
   /** The right outcome is a failure, whose message this expression matches. */
@@ -26,11 +25,11 @@ export interface Expectation {
   warns?: boolean;
   /** A success with another result is loud where a warning matches this. */
   loud?: string;
-  /** How many approvals are asked for; the harness approves each. */
+  /** Number of approvals; the harness approves each. */
   asks?: number;
   output?: Record<string, unknown>;
   artifacts?: string[];
-  /** Features that a runner needs to be asked. */
+  /** Runners without these features are left out. */
   needs?: Feature[];
   timeoutMs?: number;
 }

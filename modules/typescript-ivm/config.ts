@@ -1,4 +1,3 @@
-/** The settings of this environment: one schema that checks, documents and fills in defaults. */
 import { availableParallelism } from "node:os";
 import { z } from "zod";
 import { requireMemoryOrder, runSettings } from "#runner/host/settings-schema.ts";
@@ -43,15 +42,11 @@ export const ivmConfigSchema = z.strictObject({
 });
 export type IvmConfig = z.infer<typeof ivmConfigSchema>;
 
-/**
- * Checks what the host was configured with and fills in the rest.
- * @throws Error naming the setting that does not fit.
- */
+/** @throws Error naming the setting that is invalid. */
 export function readConfig(raw: Record<string, unknown>): IvmConfig {
   const config = ivmConfigSchema.parse(raw);
   requireMemoryOrder(config);
   return { ...config, minSlots: Math.min(config.minSlots, config.slots) };
 }
 
-/** The same as JSON Schema, for `GET /modules/:id/config/schema`. */
 export const configJsonSchema: JSONSchema = z.toJSONSchema(ivmConfigSchema, { io: "input" });

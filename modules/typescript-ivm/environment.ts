@@ -1,7 +1,4 @@
-/**
- * The isolate environment: every execution in a fresh V8 isolate inside a slot process, which serves one script at a time.
- * Says how slots are started, when they are used up, and what becomes of a run that a slot has measured.
- */
+/** Runs each script in a fresh V8 isolate inside a slot process, which serves one script at a time. */
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
@@ -33,29 +30,23 @@ import type { DoneParams } from "./control.ts";
 import { beginSlotRun } from "./slot-run.ts";
 
 const QUIET_MS = 10_000;
-/** The memory of an idle slot is read once in so many runs. */
+/** Runs between two readings of an idle slot's memory. */
 const RUNS_PER_MEMORY_CHECK = 16;
-/** While a run is on it a slot is watched more closely; this is for one that was taken over and goes on between runs. */
+/** Guards a slot that a script took over: it is watched more closely during a run. */
 const STANDING_WATCH_MS = 250;
-/**
- * Most runs are over in a millisecond, so reading /proc begins only when one has lasted this long; what it used before then
- * counts as CPU time in full.
- */
+/** Most runs end within a millisecond. Reading /proc starts later, and the CPU time used before counts in full. */
 const FIRST_LOOK_MS = 15;
 const BYTES_PER_MB = 1024 * 1024;
-/** Beside the one made ahead, which an idle slot holds: of a run with another limit, and for making code caches. */
+/** Isolates beside the prepared one: for a run with another limit, and for code caches. */
 const MORE_ISOLATES = 2;
-/** What V8 sets aside for the code of an isolate; it counts as data although it is hardly used. */
+/** V8 reserves this for the code of an isolate; it counts as data although little of it is used. */
 const CODE_RANGE_MB = 512;
-/** A single entry into an isolate takes at most this much longer than the run may: the supervisor's deadline comes first. */
+/** Extra time of a single entry into an isolate: the deadline of the supervisor comes first. */
 const BACKSTOP_MARGIN_MS = 5_000;
-/** A single entry into the isolate of a run without a time limit. */
+/** Limit of a single entry in a run without a time limit. */
 const MAX_ENTRY_MS = 24 * 3600 * 1000;
 
-/**
- * Flags of Node for a slot. Granted are addons and, in the jail, calls of the kernel (`--allow-ffi`, by the wall), and no
- * files: the library is loaded by its path, not read through Node. All is dropped before the slot says `ready`.
- */
+/** Grants addons and, in the jail, calls of the kernel (`--allow-ffi`, for the wall). A slot drops both before it says `ready`. */
 const SLOT_FLAGS = [
   "--permission",
   "--allow-addons",
@@ -67,7 +58,7 @@ const SLOT_FLAGS = [
   "--no-warnings",
   "--openssl-config=/dev/null",
   ...V8_FLAGS,
-  // Saves another tenth: isolates live too briefly for a compiler in another thread to be of use for them.
+  // Isolates live too briefly for a concurrent compiler to help.
   "--no-concurrent-sparkplug",
 ] as const;
 
@@ -106,7 +97,7 @@ export async function openSlots(
     await openWall({ ...asked, nodePath: node.path, readable, cwd, paranoid: false, startsThreads: true }),
   );
   const { allowEval, allowWasm } = config;
-  // One limit for the life of a slot: a run's is its isolate's, this is for what an isolate does not count.
+  // Applies to the whole life of a slot, and to memory that isolates do not count.
   const slotMb = config.maxMemoryMb + config.maxSlotGrowthMb;
   const launch: ChildLaunch = {
     nodePath: node.path,
@@ -161,11 +152,7 @@ export async function openSlots(
   };
 }
 
-/**
- * The path of isolated-vm's build for this platform and this Node. Slots load it by this path, without the library's own
- * loader, which reads files.
- * @throws Error that says which build was expected where.
- */
+/** Slots load this path without the library's loader, which reads files. @throws Error that names the build that was expected. */
 function findNativeLibrary(): string {
   const root = dirname(createRequire(import.meta.url).resolve("isolated-vm/package.json"));
   const libc = process.platform === "linux" ? (existsSync("/etc/alpine-release") ? ".musl" : ".glibc") : "";
@@ -177,7 +164,7 @@ function findNativeLibrary(): string {
   );
 }
 
-/** A monitor whose watches start late. What `finish` answers for a run it never looked at is zero. */
+/** A monitor whose watches start late. It reports zero for a run it never looked at. */
 function createLateMonitor(): Monitor {
   const monitor = createMonitor();
   return {
@@ -224,7 +211,7 @@ function createRunOpener({ config, pool, wall, logger }: RunOpenerParts) {
     const backstopMs = Math.min((timeoutMs ?? MAX_ENTRY_MS) + BACKSTOP_MARGIN_MS, MAX_ENTRY_MS);
     const { child, finish, release, left } = beginSlotRun(slot, { memoryMb, backstopMs });
 
-    /** Lifted before the slot is let go, so that no later run ends for it. */
+    /** Removed before the slot is released, so that it ends no later run. */
     function liftCpuLimit(): void {
       try {
         wall.limitCpu(slot.pid, null, "until the next");
@@ -238,7 +225,7 @@ function createRunOpener({ config, pool, wall, logger }: RunOpenerParts) {
       child,
       async conclude(outcome) {
         const done = await finish();
-        // A slot whose isolate was stopped by force may not be sound any more.
+        // A slot whose isolate was stopped by force may be damaged.
         if (done !== null && done.cause !== null) child.kill();
         if (cpuMs !== null && slot.exit === null) liftCpuLimit();
         release();
@@ -253,10 +240,7 @@ function createRunOpener({ config, pool, wall, logger }: RunOpenerParts) {
   };
 }
 
-/**
- * The supervisor's outcome, unless only the slot can know: that the isolate was stopped. CPU time and memory are those that
- * the slot has measured; a run that was stopped for its memory had at least its limit.
- */
+/** The slot knows best that its isolate was stopped, and what it measured; everything else is the supervisor's outcome. */
 function combine(
   outcome: RunOutcome,
   done: DoneParams | null,

@@ -1,36 +1,29 @@
-/**
- * One run on a slot process, seen from the server: as a child whose channel carries this run's messages only and ends with
- * the run. Checks what the slot says about itself; a slot that says anything out of turn is killed. Knows no bindings.
- */
+/** One run on a slot, as a child whose channel ends with the run. A slot that sends anything out of turn is killed. */
 import type { RunChild } from "#runner/host/supervisor.ts";
 import type { Child } from "#runner/pool/spawn.ts";
 import type { Channel, ChannelClose, ChannelListener } from "#runner/wire/channel.ts";
 import type { Frame } from "#runner/wire/frames.ts";
 import { type BeginParams, controlMessageSchema, type DoneParams } from "./control.ts";
 
-/** From the end of a run until the slot must be ready for the next one. */
+/** Time from the end of a run until the slot must be idle. */
 const MAX_TIDY_MS = 5_000;
-/** From a run's last message until its `done`. */
+/** Time from the last message of a run until its `done`. */
 const MAX_DONE_MS = 1_000;
 const NO_EXIT = { code: null, signal: null };
 
 export interface SlotRun {
   readonly child: RunChild;
-  /** What the slot measured; null if it died, or did not say so in time and was killed. Call it when the run's session is over. */
+  /** Returns what the slot measured, or null if it died or was too late. Call it when the session of the run is over. */
   finish(): Promise<DoneParams | null>;
-  /**
-   * The run has been judged: only then may another one begin on the slot. A run with a fault kills the slot before, through
-   * its child, which does nothing any more afterwards. Idempotent.
-   */
+  /** Marks the run as judged: only then may another one begin on the slot. Idempotent. */
   release(): void;
-  /** `idle`: the slot can serve another run, and its channel has no listener. Otherwise it was killed. Never rejects. */
+  /** Resolves to `idle` if the slot can serve another run; otherwise it was killed. Never rejects. */
   readonly left: Promise<"idle" | "killed" | { fault: string }>;
 }
 
 /**
- * Opens a run on a slot that is idle and has no listener. The first message sent over the run's channel must be `start`.
- * The slot is left when it has said that it is idle and the run was released: both, as the end of a run and `idle` may come
- * in one read, and the run is judged only after that.
+ * Opens a run on an idle slot. The first message over the channel must be `start`. The slot is released after it said `idle` and the
+ * run was judged: the end of a run and `idle` may arrive in one read.
  */
 export function beginSlotRun(slot: Child, params: BeginParams): SlotRun {
   const { channel } = slot;
@@ -43,7 +36,6 @@ export function beginSlotRun(slot: Child, params: BeginParams): SlotRun {
   let closed: ChannelClose | null = null;
   let timer: NodeJS.Timeout | undefined;
 
-  /** The channel keeps its listener: that it closes is still to come. */
   function kill(fault?: string): void {
     if (state === "left") return;
     state = "left";
@@ -131,7 +123,7 @@ export function beginSlotRun(slot: Child, params: BeginParams): SlotRun {
     },
     sendFrame: (pieces) => closed === null && channel.sendFrame(pieces),
     writable: () => channel.writable(),
-    // What comes after a run's end is the slot's own `done`.
+    // The slot's own `done` follows.
     bufferedBytes: 0,
     get queuedBytes() {
       return channel.queuedBytes;
@@ -151,11 +143,11 @@ export function beginSlotRun(slot: Child, params: BeginParams): SlotRun {
     child: {
       pid: slot.pid,
       channel: runChannel,
-      /** For a run whose isolate is gone the slot counts as ended. */
+      /** A slot whose isolate is gone counts as ended. */
       get exited() {
         return isGone().then((gone) => (gone ? slot.exited : NO_EXIT));
       },
-      // A slot that lives on has no last words, and waiting for them would take a while.
+      // A living slot writes no last words to wait for.
       engineText: async () => ((await isGone()) ? slot.engineText() : ""),
       ranOutOfMemory: () => slot.ranOutOfMemory(),
       kill() {
@@ -168,7 +160,7 @@ export function beginSlotRun(slot: Child, params: BeginParams): SlotRun {
     },
     release() {
       if (isReleased) return;
-      // Without a holder there would be no one to end the run.
+      // Nobody would end a run without a holder.
       if (state === "running") kill();
       isReleased = true;
       leaveIfFree();

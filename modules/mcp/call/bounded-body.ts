@@ -1,15 +1,11 @@
-/**
- * A body that is passed on while it stays within a bound: of the whole, or of one event of a stream that may go on for
- * ever. Says when and why it ended.
- */
+/** Passes a body on while the whole, or one event of an endless stream, stays within a bound. */
 
 export interface BodyWatch {
   maxBytes: number;
-  /** What `maxBytes` counts. */
   per: "body" | "event";
-  /** After the last byte was handed on. */
+  /** Called after the last byte was passed on. */
   onEnd(): void;
-  /** The source broke, or the bound was passed; the reader gets the same error. */
+  /** The reader gets the same error. */
   onFailure(error: unknown): void;
   tooLarge(): Error;
 }
@@ -54,7 +50,7 @@ function countAll(): Gauge {
 const LINE_FEED = 10;
 const CARRIAGE_RETURN = 13;
 
-/** The size of the largest event so far that touches the chunk: events end with an empty line. */
+/** Returns the size of the largest event that touches the chunk. Events end with an empty line. */
 function countSinceBlankLine(): Gauge {
   let bytes = 0;
   let atLineStart = false;

@@ -1,6 +1,6 @@
 /**
- * The host's fetch as the library gets it: with the service's headers on requests to the service's own origin, never
- * past it; every body bounded; every request ended with the exchange it belongs to.
+ * The fetch that the library gets: it sends the service's headers to the service's origin only, bounds every body, and ends every request
+ * with its exchange.
  */
 import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
 import { McpFailure, toFailure } from "../failures.ts";
@@ -13,19 +13,16 @@ export interface BoundedFetchOptions {
   url: URL;
   headers: Record<string, string>;
   maxResponseBytes: number;
-  /**
-   * `streamable`: answers come with the request, and no stream is opened beside them (nothing a server says on its own
-   * initiative is of use here). `sse`: one stream carries all answers; `onStreamEnd` is told when it ends.
-   */
+  /** `streamable`: answers come with the request, and no stream is opened beside them. `sse`: one stream carries all answers. */
   mode: "streamable" | "sse";
   onStreamEnd(error: Error): void;
-  /** Gets the messages of all answers. The library gets empty ones, and would round large integers. */
+  /** Gets the messages of all answers; the library gets none, because it would round large integers. */
   onMessage(message: JSONRPCMessage): void;
 }
 
-/** For what belongs to no exchange: notifications, replies to a server's requests, the end of a session. */
+/** For requests without an exchange: notifications, replies to a server's requests, the end of a session. */
 const MAX_ASIDE_MS = 3000;
-/** From the end of a stream to its last message having been read. */
+/** Time from the end of a stream until its last message must have been read. */
 const ANSWER_GRACE_MS = 250;
 
 const NO_BODY = new Set([204, 205, 304]);
@@ -110,12 +107,11 @@ export function createBoundedFetch(options: BoundedFetchOptions): typeof globalT
         })
         .catch((error) => exchange.fail(toFailure(error)));
     }
-    // Nothing is left for the library to read.
     return new Response(null, { status: 202, headers: answered });
   };
 }
 
-/** Hands out the messages of an event stream. `onEndpoint` is told where the older transport posts its messages to. */
+/** Hands out the messages of an event stream. `onEndpoint` gets the URL to which the older transport posts. */
 async function takeMessages(
   body: ReadableStream<Uint8Array>,
   onMessage: (message: JSONRPCMessage) => void,
@@ -127,12 +123,12 @@ async function takeMessages(
     try {
       for (const message of readMessages(data)) onMessage(message);
     } catch {
-      // Not a message of the protocol: its answer may still come.
+      // Not a message of the protocol; the answer may still come.
     }
   }
 }
 
-/** The service's own origin, or the same host by https where the service's URL said http, both on their default ports. */
+/** Whether a URL has the service's origin, or upgrades the same host from http to https on default ports. */
 function isSameSite(service: URL, url: URL): boolean {
   if (service.origin === url.origin) return true;
   const isUpgrade = service.protocol === "http:" && url.protocol === "https:";

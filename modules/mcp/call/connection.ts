@@ -1,7 +1,4 @@
-/**
- * One connection to a server: agreed on, asked, lost at most once, closed with everything that belongs to it. It offers
- * the server nothing: requests of the server's own (sampling, elicitation, roots) are declined by the library.
- */
+/** One connection to a server. The library declines the server's own requests (sampling, elicitation, roots). */
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import type { RequestOptions } from "@modelcontextprotocol/sdk/shared/protocol.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
@@ -27,7 +24,7 @@ export interface ServerInfo {
 
 export interface Connection {
   readonly server: ServerInfo;
-  /** It can take no more requests. */
+  /** Whether it takes no more requests. */
   readonly lost: boolean;
   /** Rejects with McpFailure, or with the host's refusal of the address. */
   request<T>(
@@ -36,36 +33,32 @@ export interface Connection {
     answer: z.ZodType<T>,
     limits: RequestLimits,
   ): Promise<T>;
-  /** Bounded in time, idempotent; requests under way fail. */
+  /** Fails requests in progress. Bounded in time, idempotent. */
   close(): Promise<void>;
 }
 
-/** A transport and what this adapter knows of it besides. */
 export interface Carrier {
   transport: Transport;
-  /** A better reason for its end than that it ended. */
+  /** Returns why the transport ended, or null if it does not know. */
   describeEnd?(): string | null;
-  /** Takes leave of the server; failures do not matter. */
+  /** Ends the session; failures do not matter. */
   sayGoodbye?(): Promise<void>;
 }
 
 const CLIENT = { name: "cyrnel", version: "1" };
 
-/** Answers to a server's own requests that may be on their way at once. */
+/** Replies to the server's own requests in flight. */
 const MAX_REPLIES_IN_FLIGHT = 32;
 
-/** Notifications and requests of the server between two answers. */
+/** Messages of the server between two answers. */
 const MAX_UNASKED_MESSAGES = 10_000;
 
-/** Output schemas are a server's claims; nothing is compiled from them here. */
+/** Output schemas are a server's claims: nothing is compiled from them. */
 const NO_VALIDATION = {
   getValidator: () => () => ({ valid: true as const, data: undefined as never, errorMessage: undefined }),
 };
 
-/**
- * Connects. `makeCarrier` is given the way to report that the transport has failed by itself.
- * @throws McpFailure, or the host's refusal of the address; then nothing is left open.
- */
+/** `makeCarrier` gets the function that reports a lost transport. @throws McpFailure, or the host's refusal; then nothing stays open. */
 export async function openConnection(
   makeCarrier: (lose: (error: Error) => void) => Carrier,
   limits: RequestLimits,
@@ -97,7 +90,7 @@ export async function openConnection(
   ): Promise<T> {
     try {
       return await runExchange(requestLimits, pending, (signal) =>
-        // Later than the exchange's deadline, so that the library's default does not apply.
+        // The exchange's deadline comes first.
         work({ signal, timeout: requestLimits.timeoutMs + 60_000 }),
       );
     } catch (error) {
@@ -113,7 +106,7 @@ export async function openConnection(
     await closeTransport();
     throw error;
   }
-  // Not before: a failed connect closes too, and its reason is reported later.
+  // A failed connect closes too and reports its own reason.
   client.onclose = () => lose(describeLoss());
   const version = client.getServerVersion();
   return {
@@ -141,7 +134,7 @@ export async function openConnection(
   };
 }
 
-/** Sends notifications and replies outside of the exchange that caused them, and bounds how many a server can provoke. */
+/** Sends notifications and replies outside of the exchange that caused them, and bounds how many a server can cause. */
 function guardTransport(transport: Transport, lose: (error: Error) => void): void {
   const send = transport.send.bind(transport);
   let replies = 0;

@@ -1,17 +1,16 @@
 /**
- * One request and everything that belongs to it: what the library sends and reads for it, wherever in its code, runs in
- * the exchange's context, ends with it, and can fail it. (The library alone would keep streams open after an answer,
- * and would wait where a stream ended without one.)
+ * One request with all its I/O: everything the library sends and reads for it runs in the exchange's context, ends with it and can
+ * fail it. The library alone keeps streams open after an answer, and waits where a stream ended without one.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { McpFailure } from "../failures.ts";
 
 export interface Exchange {
-  /** Aborts when the exchange is over, whichever way. */
+  /** Aborts when the exchange is over. */
   readonly over: AbortSignal;
-  /** Whether a response has come; until then, a body that ends has ended too early. */
+  /** A body that ends before this is set has ended too early. */
   answered: boolean;
-  /** Ends it; the first outcome counts. */
+  /** Ends the exchange. The first outcome counts. */
   fail(error: Error): void;
 }
 
@@ -26,15 +25,12 @@ export function currentExchange(): Exchange | undefined {
   return context.getStore();
 }
 
-/** Runs what must outlast the exchange, such as the notification that it was canceled. */
+/** Runs work that must outlast the exchange, such as the notification that it was canceled. */
 export function outsideExchange<T>(work: () => T): T {
   return context.exit(work);
 }
 
-/**
- * Runs `work` as one exchange. `canceled` aborts if it fails or is given up, and not if it succeeds. Rejects with the
- * first failure: of the work, of what it sent and read, the time limit, the caller's signal.
- */
+/** Runs `work` as one exchange and rejects with its first failure. `canceled` aborts when the exchange fails or is given up. */
 export async function runExchange<T>(
   limits: ExchangeLimits,
   pending: Set<Exchange>,

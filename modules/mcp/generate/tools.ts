@@ -1,4 +1,4 @@
-/** A server's list of tools, read within bounds, and its tools as those of a service. A tool that cannot be offered is left out, with the reason. */
+/** Lists a server's tools within bounds and makes them tools of a service. Invalid tools are left out with the reason. */
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import { cleanText, quoteForeign } from "#modules/shared/failures.ts";
@@ -15,7 +15,7 @@ const pageSchema = z.looseObject({
   nextCursor: z.string().max(10_000).nullish(),
 });
 
-/** The tools as the server describes them, unchecked. A list that does not end is refused, not cut. @throws McpFailure */
+/** Returns the tools unchecked. Refuses a list that is too long. @throws McpFailure */
 export async function listTools(
   connection: Connection,
   config: ModuleConfig,
@@ -41,7 +41,7 @@ export async function listTools(
     if (bytes > config.maxListBytes) {
       throw tooLarge(`is larger than ${config.maxListBytes} bytes`, "maxListBytes");
     }
-    // Schemas have plain numbers.
+    // The text turns raw integers in schemas into numbers.
     tools.push(...(JSON.parse(text) as unknown[]));
     if (tools.length > config.maxTools) throw tooLarge(`has more than ${config.maxTools} tools`, "maxTools");
     if (!page.nextCursor) return tools;
@@ -74,7 +74,7 @@ const MAX_DESCRIPTION_CHARACTERS = 20_000;
 /** Null means absent. */
 const optional = <T extends z.ZodType>(schema: T) =>
   z.preprocess((value) => value ?? undefined, schema.optional());
-/** Servers write `"true"`. What says neither is as if it were absent: the protocol's defaults are the careful ones. */
+/** Servers write `"true"`. Other values count as absent: the protocol's defaults are the careful ones. */
 const hint = z.preprocess(
   (value) => (value === "true" ? true : value === "false" ? false : value),
   z.boolean().optional().catch(undefined),
@@ -98,7 +98,7 @@ export interface OfferedTools {
   leftOut: { name: string; reason: string }[];
 }
 
-/** Sorted by name: the order in which a server lists its tools carries no meaning. `stored`: ids of an installed service by name. */
+/** Sorts by name. `stored` has the ids of an installed service by name. */
 export function offerTools(
   listed: readonly unknown[],
   stored: ReadonlyMap<string, string> = new Map(),
@@ -152,27 +152,18 @@ function promiseOf(output: SchemaCheck | null): Omit<ToolDomain, "name"> {
   return output.ok ? { structured: true, outline: outlineOf(output.schema) } : { structured: true };
 }
 
-/**
- * The protocol's defaults: a tool may change things (readOnlyHint: false), and then may destroy them (destructiveHint:
- * true). A tool declared both read-only and destructive counts as destructive.
- */
+/** A tool is destructive unless it says that it is read-only or not destructive; one that says both is. */
 function isDestructive({ annotations }: ServerTool): boolean {
   return annotations?.destructiveHint ?? annotations?.readOnlyHint !== true;
 }
 
-/*
- * Ids of tools: their names as identifiers, joined by dots where the server groups them by dots or slashes. The same names
- * give the same ids in any order, and the tools of an installed service keep theirs: policies and roles name ids.
- */
-
 const MAX_ID_CHARACTERS = 100;
 const HASH_CHARACTERS = 6;
-/** Of an id, joined by dots. */
 const MAX_SEGMENTS = 8;
 
 /**
- * Ids by name. A name in `stored` keeps its id. A name gets its place in a group, else its identifier, where it is the only one
- * that wants it, or is that id itself; the others carry a piece of their hash.
+ * Makes ids that do not depend on the order of the tools. A stored id stays. A name gets its place in a group, else its identifier, if no
+ * other name wants that; the rest get a piece of their hash.
  */
 export function assignIds(
   names: readonly string[],
@@ -199,14 +190,13 @@ export function assignIds(
   }
   for (const name of open()) {
     const id = toIdentifier(name);
-    // A name that equals another's id with its hash was chosen on purpose.
     const short = `${id}_${hash(name)}`;
     give(name, taken.has(short) ? `${id}_${hash(`${id} ${name}`, 16)}` : short);
   }
   return ids;
 }
 
-/** `issues.list` and `issues/list` are in the group `issues`, if every piece can be a name. Null: not in a group. */
+/** Returns `issues.list` for `issues.list` and `issues/list`, or null if a piece cannot be an identifier. */
 function toGroupedId(name: string): string | null {
   const pieces = name.split(/[./]/);
   const isGrouped = pieces.length > 1 && pieces.length <= MAX_SEGMENTS && name.length <= MAX_ID_CHARACTERS;
@@ -219,7 +209,7 @@ function toIdentifier(name: string): string {
   const started = /^[A-Za-z_$]/.test(plain) ? plain : `_${plain}`;
   const short =
     started.length > MAX_ID_CHARACTERS ? `${started.slice(0, MAX_ID_CHARACTERS)}_${hash(name)}` : started;
-  // Members that every object has, and `then`, which would make the object a promise, cannot be ids.
+  // Names that every object has, and `then`, which makes an object a promise, cannot be ids.
   return short in Object.prototype || short === "then" ? `${short}_` : short;
 }
 

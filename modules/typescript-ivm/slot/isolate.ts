@@ -1,46 +1,38 @@
 /**
- * One isolate with the realm installed, ready for one script. The only file that touches the library's objects: none
- * of them reaches the script. Inwards go strings and functions of the isolate's own context, outwards strings only.
+ * Isolates with the realm installed, each ready for one script. Objects of the library stay in this file and entries.ts: inwards go
+ * strings and functions of the isolate's own context, outwards strings only.
  */
 import type ivm from "isolated-vm";
 import { openPackage } from "#runner/child/packages.ts";
 import type { PackageParts } from "#runner/wire/frames.ts";
+import { createEntries, type Entry } from "./entries.ts";
 import { makePrelude, type RealmSource } from "./prelude.ts";
 
 export type Library = typeof ivm;
 
 const REALM_NAME = "cyrnel:realm";
 const SCRIPT_NAME = "script.ts";
-/** The library's words for an entry that ran into its time limit. */
-const TIMED_OUT = "Script execution timed out.";
-/** What the library appends to stacks that cross the border: paths of this process, not for a script. */
-const BORDER = /\n {4}at \(<isolated-vm boundary>\)[\s\S]*$/;
-/** What the library says of a thrown object that is no Error. */
-const UNKNOWN_OBJECT = /^An object was thrown from supplied code within isolated-vm/;
 /** Entry limit while the realm itself is set up: trusted code. */
 const SETUP_MS = 10_000;
 
-/** What an entry into the isolate came to. `gone`: the isolate was disposed by the library, out of memory. */
-export type Entry = "returned" | "timeout" | "gone";
-
 export interface PreparedIsolate {
   readonly memoryMb: number;
-  /** Set before the first entry; gets every message of the realm, as text, while an entry is under way. Answers a reply's text. */
+  /** Gets every message of the realm while an entry is under way, and returns the text of a reply. Set it before the first entry. */
   onMessage: (text: string) => string | undefined;
-  /** Packages the script may import, by their digests; before `start`. */
+  /** Sets the packages the script may import, by digest. Call it before `start`. */
   givePackages(packages: ReadonlyMap<string, PackageParts>): void;
-  /** Code caches of the packages that were compiled, with all that has run of them by now. */
+  /** Makes code caches of the compiled packages; they hold the functions that have run by now. */
   makeCodeCaches(): { digest: string; data: Buffer }[];
   /** Hands `start` to the realm with its compiled code. */
   start(text: string, code: string, timeoutMs: number): Entry;
   /** Hands any other message to the realm. */
   receive(text: string, timeoutMs: number): Entry;
   /**
-   * Lets V8 go on with what it does beside the script, such as compiling WebAssembly, and takes a turn of the realm. On
-   * a thread of the library: until it resolves nothing else may enter, or both threads wait for each other.
+   * Lets V8 finish background work such as compiling WebAssembly, and takes a turn of the realm. Runs on a thread of the library:
+   * until it resolves nothing else may enter, or both threads wait for each other.
    */
   runTasks(timeoutMs: number): Promise<Entry>;
-  /** Heap and buffers in use now, in bytes; 0 if the isolate is gone. */
+  /** Returns the bytes of heap and buffers in use, or 0 if the isolate is gone. */
   measureMemory(): number;
   dispose(): void;
 }
@@ -52,32 +44,24 @@ export interface IsolateOptions {
 
 export interface IsolateFactory {
   prepare(memoryMb: number): PreparedIsolate;
-  /**
-   * Compiles what isolates have asked for and there is no code cache of yet; to be called when nothing runs. Code caches
-   * are only ever made in an isolate that has seen no script.
-   */
+  /** Makes code caches of libraries that isolates had to compile. Call it when nothing runs: an isolate that saw a script makes none. */
   fillCodeCaches(): void;
-  /** False when isolates have to compile the realm from its source: slower, nothing else. */
+  /** False if isolates compile the realm from its source, which is slower. */
   readonly hasCodeCache: boolean;
 }
 
-/** A script that is compiled in many isolates. */
 interface SharedScript {
   source: string;
   filename: string;
   cachedData?: ivm.ExternalCopy<ArrayBuffer>;
 }
 
-/** An isolate that is being set up, for making code caches. */
 interface Trial {
   isolate: ivm.Isolate;
   prepared: PreparedIsolate;
 }
 
-/**
- * Makes isolates. `exercise` runs a script in one: what it calls is compiled then, kept, and need not be compiled in
- * later isolates. `libraries`: whether that script is to use the realm's libraries as well.
- */
+/** `exercise` runs a script in an isolate, with the realm's libraries if asked to: later isolates need not compile what it called. */
 export function createIsolateFactory(
   library: Library,
   realm: RealmSource,
@@ -136,7 +120,7 @@ export function createIsolateFactory(
 }
 const TRIAL_MEMORY_MB = 64;
 
-/** Runs trusted code and answers a reference to its value, a function. */
+/** Runs trusted code and returns a reference to its value, a function. */
 function evaluate(isolate: ivm.Isolate, context: ivm.Context, script: SharedScript): ivm.Reference {
   const { source, filename, cachedData } = script;
   const compiled = isolate.compileScriptSync(source, { filename, ...(cachedData && { cachedData }) });
@@ -168,11 +152,9 @@ function enterRealm(
     timeout: SETUP_MS,
   }) as ivm.Reference;
   const member = (of: ivm.Reference, name: string) => of.getSync(name, { reference: true }) as ivm.Reference;
-  const realm = member(installed, "realm");
-  const receive = member(realm, "receive");
-  const turn = member(realm, "turn");
+  const { enter, runTurn } = createEntries(isolate, context, member(installed, "realm"));
 
-  /** Answers texts; a function is provided instead. Never throws: what is thrown here would be copied into the isolate. */
+  /** Returns a text, or provides a function. Never throws: the error would be copied into the isolate. */
   function answerOpen(text: string): string | undefined {
     try {
       const answer = openPackage(packages, text, { parse, compile });
@@ -185,9 +167,7 @@ function enterRealm(
     }
   }
 
-  function parse(source: string): void {
-    isolate.compileScriptSync(source).release();
-  }
+  const parse = (source: string) => isolate.compileScriptSync(source).release();
 
   function compile(digest: string, source: string, filename: string, cache: Buffer | null) {
     const cachedData = cache && new library.ExternalCopy(toArrayBuffer(cache));
@@ -197,54 +177,6 @@ function enterRealm(
       isCached: cache !== null && (script as { cachedDataRejected?: boolean }).cachedDataRejected !== true,
       evaluate: () => script.runSync(context, { reference: true, timeout: SETUP_MS }),
     };
-  }
-
-  /** Runs one entry, and the realm's turn after its microtasks. The realm never throws: what comes out is a rejection. */
-  function enter(args: ivm.Transferable[], timeoutMs: number): Entry {
-    const limit = { timeout: timeoutMs };
-    let result = attempt(() => receive.applySync(undefined, args, limit));
-    if (typeof result === "object") result = attempt(() => handOver(result as Rejection, limit));
-    if (result === "returned") result = attempt(() => turn.applySync(undefined, NO_ARGUMENTS, limit));
-    if (typeof result === "object") result = attempt(() => handOver(result as Rejection, limit));
-    return settle(result);
-  }
-
-  function attempt(entry: () => unknown): Entry | Rejection {
-    try {
-      entry();
-      return "returned";
-    } catch (error) {
-      return classify(error);
-    }
-  }
-
-  function classify(error: unknown): Entry | Rejection {
-    if (isolate.isDisposed) return "gone";
-    if (error instanceof Error && error.message === TIMED_OUT) return "timeout";
-    return { reason: error };
-  }
-
-  /** A rejection while a rejection was handed over: the realm has ended already. */
-  function settle(result: Entry | Rejection): Entry {
-    return typeof result === "object" ? "returned" : result;
-  }
-
-  /** Gives the realm an unhandled rejection. The library only has a copy of it, so the realm gets one of its own. */
-  function handOver({ reason }: Rejection, limit: ivm.RunOptions): void {
-    const reject = member(realm, "reject");
-    if (!(reason instanceof Error)) {
-      reject.applySync(
-        undefined,
-        [typeof reason === "symbol" ? String(reason) : (reason as ivm.Transferable)],
-        limit,
-      );
-    } else if (UNKNOWN_OBJECT.test(reason.message)) {
-      context.evalClosureSync(REJECT_OBJECT, [reject.derefInto()], limit);
-    } else {
-      const stack = String(reason.stack ?? "").replace(BORDER, "");
-      context.evalClosureSync(REJECT_ERROR, [reject.derefInto(), reason.name, reason.message, stack], limit);
-    }
-    turn.applySync(undefined, NO_ARGUMENTS, limit);
   }
 
   const prepared: PreparedIsolate = {
@@ -281,13 +213,7 @@ function enterRealm(
       return enter([text, main], timeoutMs);
     },
     receive: (text, timeoutMs) => enter([text], timeoutMs),
-    async runTasks(timeoutMs) {
-      const limit = { timeout: timeoutMs };
-      const result = await turn
-        .apply(undefined, NO_ARGUMENTS, limit)
-        .then(() => "returned" as const, classify);
-      return typeof result === "object" ? settle(attempt(() => handOver(result, limit))) : result;
-    },
+    runTasks: runTurn,
     measureMemory() {
       if (isolate.isDisposed) return 0;
       const heap = isolate.getHeapStatisticsSync();
@@ -303,17 +229,3 @@ function enterRealm(
 function toArrayBuffer(bytes: Buffer): ArrayBuffer {
   return bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length) as ArrayBuffer;
 }
-
-interface Rejection {
-  reason: unknown;
-}
-
-const NO_ARGUMENTS: ivm.Transferable[] = [];
-
-const REJECT_ERROR = `
-const error = new Error($2);
-Object.defineProperty(error, 'name', { value: $1, configurable: true, writable: true });
-Object.defineProperty(error, 'stack', { value: $3, configurable: true, writable: true });
-$0(error);
-`;
-const REJECT_OBJECT = '$0("The script rejected a promise with an object instead of an Error.");';

@@ -1,7 +1,4 @@
-/**
- * Entry of a slot process: runs scripts one after another, each in an isolate of its own that is made ahead and used
- * once. argv: path of the native library, memory limit of isolates made ahead (MB), the options of every child.
- */
+/** Entry of a slot process: runs scripts one after another. argv: path of the native library, MB of prepared isolates, child options. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { decodeBootOptions } from "#runner/child/boot-options.ts";
 import {
@@ -30,14 +27,14 @@ const START_MEMBER = ',"start":';
 const [libraryPath = "", aheadMb = "", optionsText] = process.argv.slice(2);
 const options = decodeBootOptions(optionsText);
 
-/** Loads the addon by its path, which needs no right to read files. */
+/** Loads the addon by its path, which needs no permission to read files. */
 function loadLibrary(): Library {
   const module = { exports: {} as { ivm: Library } };
   process.dlopen(module, libraryPath);
   return module.exports.ivm;
 }
 
-/** Whether every permission is gone: also that another addon can no longer be loaded. */
+/** Whether every permission is gone, also that to load another addon. */
 function hasNoPermission(): boolean {
   if (!dropPermissions()) return false;
   try {
@@ -48,7 +45,7 @@ function hasNoPermission(): boolean {
   }
 }
 
-/** A slot that cannot lock itself ends without having said that it is ready; the server reads why. */
+/** A slot that cannot lock itself ends before it says `ready`. */
 function lockOrEnd(): void {
   try {
     if (kernel !== null && options.lock !== null) lockKernel(options.lock, kernel);
@@ -62,13 +59,12 @@ const library = loadLibrary();
 const factory = createIsolateFactory(library, readRealmSource(), options, exercise);
 
 const kernel = options.lock === null ? null : openKernel();
-/** Null without the jail: a thread of libuv waits for messages then. */
+/** Without the jail a thread of libuv waits for messages. */
 const poll = kernel === null ? null : preparePoll(kernel, 0);
 let spare: PreparedIsolate | null = factory.prepare(Number(aheadMb));
 lockOrEnd();
 const isPermissionGone = hasNoPermission();
 let run: Run | null = null;
-/** Set from the end of a run until the next isolate is made. */
 let tidying: Promise<void> | null = null;
 
 function begin(params: BeginParams, start: string): void {
@@ -81,12 +77,12 @@ function begin(params: BeginParams, start: string): void {
 
 function finished(): void {
   run = null;
-  // A turn of the event loop: what the library and V8 left to be cleaned up is done there.
+  // The library and V8 clean up in a turn of the event loop.
   tidying = new Promise((resolve) => {
     setImmediate(() => {
       tidying = null;
       writeFrames('{"method":"idle"}');
-      // At once: waiting for a message beside a timer would cost a hop between threads.
+      // At once: waiting for a message beside a timer costs a hop between threads.
       factory.fillCodeCaches();
       spare ??= factory.prepare(Number(aheadMb));
       resolve();
@@ -99,13 +95,13 @@ function handle(text: string): void {
     run?.deliver(text);
     return;
   }
-  // The owner writes `params` before `start`, and numbers only: the first place it is found is the member.
+  // `params` has only numbers and comes first, so this finds the member.
   const from = text.indexOf(START_MEMBER);
   const { params } = JSON.parse(`${text.slice(0, from)}}`) as { params: BeginParams };
   begin(params, text.slice(from + START_MEMBER.length, -1));
 }
 
-/** The next message. Waits for it blocking, unless a timer of the run has to fire meanwhile. */
+/** Blocks for the next message unless a timer of the run is due first. */
 async function next(): Promise<string> {
   for (let text = takeFrame(); ; text = takeFrame()) {
     if (text !== null) return text;

@@ -1,35 +1,30 @@
-/**
- * What an isolate evaluates before a script, as one script: eval is taken out, the realm is installed and handed its
- * libraries on demand, and `import()` gets a function that says what to use instead.
- */
+/** The script that every isolate evaluates first: it removes eval, installs the realm and defines `import()`. */
 import { IMPORT_FUNCTION_ESCAPED as IMPORT_FUNCTION } from "#runner/wire/realm-constants.ts";
 
 declare const CYRNEL_REALM_CORE: string;
 declare const CYRNEL_REALM_LIBRARIES: Record<string, string>;
 
 export interface RealmSource {
-  /** An expression: takes `require`, answers the install function of runner/child/realm. */
+  /** Expression that takes `require` and returns the install function of runner/child/realm. */
   core: string;
-  /** By name: an expression that takes `require` and answers the library's exports. */
+  /** Expressions by name that take `require` and return the exports of a library. */
   libraries: Record<string, string>;
 }
 
-/** The realm and its libraries, as build/runner.ts embeds them into the slot's file: a slot may read no file. */
+/** Returns what build/runner.ts embeds into the slot's file: a slot may read no file. */
 export function readRealmSource(): RealmSource {
   return { core: CYRNEL_REALM_CORE, libraries: CYRNEL_REALM_LIBRARIES };
 }
 
 export interface PreludeOptions {
   allowEval: boolean;
-  /** Puts the libraries into the prelude, so that `load` is never called. */
   inlineLibraries: boolean;
 }
 
 /**
- * A script whose completion value is `(emit, load, allowWasm, open) => { realm, provide, provideOpened }`. `load(name)` must call
- * `provide` with the value of that library's expression before it returns; `open(text)`, of the realm's README, may call
- * `provideOpened(text, value)` instead of answering. The function for `import()` is a lexical binding: the
- * global object does not show it.
+ * Returns a script whose completion value is `(emit, load, allowWasm, open) => { realm, provide, provideOpened }`. `load(name)` must
+ * call `provide` before it returns; `open(text)` may call `provideOpened(text, value)` instead of returning a text. The function for
+ * `import()` is a lexical binding, which the global object does not show.
  */
 export function makePrelude({ core, libraries }: RealmSource, options: PreludeOptions): string {
   const inline = options.inlineLibraries
@@ -61,10 +56,8 @@ export function makePrelude({ core, libraries }: RealmSource, options: PreludeOp
 }
 
 /**
- * Takes `eval` and the `Function` constructors out of an isolate. The library always answers V8's question whether
- * code may be made from strings with yes, so the flag `--disallow-code-generation-from-strings` has no effect in its
- * isolates. Evaluated in the isolate before the realm: a script never sees the originals. Its completion value is that of
- * what follows.
+ * Removes `eval` and the `Function` constructors. The library allows code from strings whatever
+ * `--disallow-code-generation-from-strings` says.
  */
 const DISABLE_EVAL = `(() => {
   'use strict';

@@ -1,7 +1,4 @@
-/**
- * One run in a slot: what goes into its isolate and what comes out. Ends exactly once; after that nothing enters the
- * isolate and nothing of it is passed on.
- */
+/** One run in a slot. It ends exactly once; afterwards nothing enters its isolate and nothing leaves it. */
 import {
   announceAttachment,
   holdAttached,
@@ -16,23 +13,22 @@ import type { StartParams } from "#runner/wire/protocol.ts";
 import type { BeginParams, DoneParams } from "../control.ts";
 import type { PreparedIsolate } from "./isolate.ts";
 
-/** How messages start that concern the slot itself: control messages, and timers of the realm. */
+/** Prefix of messages for the slot itself: control messages, and timers of the realm. */
 export const CONTROL_PREFIX = '{"method":';
-/** An end with a result is the last thing the realm does in its entry; one with an error may come in the middle. */
+/** An end with a result is the last message of its entry; one with an error may come earlier. */
 const RESULT_PREFIX = '{"jsonrpc":"2.0","method":"end","params":{"ok":true';
 const FAILURE_PREFIX = '{"jsonrpc":"2.0","method":"end","params":{"ok":false';
 
 export interface RunOutput {
-  /** Passes messages of the run on, in order. */
   write(...texts: string[]): void;
-  /** The run is over and its isolate disposed. */
+  /** Called when the isolate is disposed. */
   finished(): void;
 }
 
 export interface Run {
-  /** A message of the host: `start` first, then replies. */
+  /** Takes `start` first, then replies. */
   deliver(text: string): void;
-  /** Milliseconds until something other than a message can go on with the run: 0 in the next turn, Infinity never. */
+  /** Milliseconds until the run continues without a message: 0 in the next turn, Infinity never. */
   readonly waitMs: number;
 }
 
@@ -41,11 +37,11 @@ interface EmbedderMessage {
   params: { id: number; ms: number; at: number; bytes: number };
 }
 
-/** How often V8 is let go on with work of its own, where a script may have started some. */
+/** Interval at which V8 continues background work that a script may have started. */
 const TASKS_EVERY_MS = 5;
 type EnterIsolate = () => ReturnType<PreparedIsolate["receive"]>;
 
-/** `hasTasks`: scripts may use what V8 does beside them, which is WebAssembly. */
+/** `hasTasks`: scripts may use WebAssembly, which V8 compiles in the background. */
 export function createRun(
   isolate: PreparedIsolate,
   params: BeginParams,
@@ -69,7 +65,7 @@ export function createRun(
     if (over || takeAttachmentPiece(text)) return undefined;
     if (text.startsWith(CONTROL_PREFIX)) return serve(text);
     if (text.startsWith(RESULT_PREFIX)) {
-      // Goes out with `done` a moment later: one write, one wake-up of the host.
+      // `done` follows at once: one write, one wake-up of the host.
       over = true;
       heldEnd = text;
     } else {
@@ -79,7 +75,7 @@ export function createRun(
     return undefined;
   };
 
-  /** A timer; bytes that go out or have come in; or a reply that the realm waits for: the text of these two is answered. */
+  /** Handles timers and attachments, and returns the text of attachments and awaited replies. */
   function serve(text: string): string | undefined {
     const { method, params } = JSON.parse(text) as EmbedderMessage;
     if (method === "wait") return isReading ? undefined : readReply(params.id);
@@ -147,7 +143,7 @@ export function createRun(
   return {
     deliver(text) {
       if (started) {
-        // Until it is its turn, other frames may come.
+        // Other frames may come first.
         const putBack = entering ? holdAttached() : () => {};
         enter(() => {
           putBack();
@@ -156,7 +152,7 @@ export function createRun(
         return;
       }
       started = true;
-      // A run that ran out of memory or time may have left its last write unfinished.
+      // A run that was stopped may have left its last write unfinished.
       announceAttachment(0);
       const { params } = JSON.parse(text) as { params: StartParams };
       isolate.givePackages(readPackages(params.packages));
