@@ -47,13 +47,6 @@ export interface CallGate {
   decide(caller: CallCaller, call: ToolPath & { destructive: boolean }): Promise<GateDecision>;
 }
 
-/** Every tool is visible and every call allowed. */
-export const OPEN_GATE: CallGate = {
-  canSee: () => true,
-  seesAll: () => true,
-  decide: async () => ({ decision: "allow" }),
-};
-
 /** Why a call that needed an approval is not made. */
 export interface CallRefusal {
   failure:
