@@ -1468,7 +1468,7 @@ export interface components {
             /** @description The module was not found at the last start or reload. Its settings are kept. */
             missing: boolean;
             name: string;
-            /** @description How it is on the other servers of the database, when that differs. Only for a single module. */
+            /** @description Its state on other replicas, if it differs. Only when a single module is read. */
             replicas?: {
                 replica: string;
                 /** @enum {string} */

@@ -36,9 +36,7 @@ export const moduleRecordSchema = z
     replicas: z
       .array(z.object({ replica: z.string(), state: z.enum(MODULE_STATES) }))
       .optional()
-      .describe(
-        "How it is on the other servers of the database, when that differs. Only for a single module.",
-      ),
+      .describe("Its state on other replicas, if it differs. Only when a single module is read."),
   })
   .meta({ id: "Module", description: "A module." });
 export type ModuleRecord = z.infer<typeof moduleRecordSchema>;

@@ -91,7 +91,7 @@ function refuseUnknownOrigins(error: unknown): never {
   const reason = readFailure(error);
   throw new AppError(
     "invalid_request",
-    `Secrets are stored for where they will be sent, and that is not known yet. ${reason} Set the configuration first, then the secrets.`,
+    `The service does not know yet where it will send its secrets. ${reason} Set the configuration first, then the secrets.`,
     { issues: [{ path: "config", message: reason }], cause: error },
   );
 }

@@ -14,7 +14,7 @@ interface Batch {
   inputSchema: string[];
   outputSchema: string[];
   adapterDomain: string[];
-  /** As text, because the driver would send an array of booleans as one boolean. */
+  /** Text: the driver would send an array of booleans as one boolean. */
   destructive: ("true" | "false")[];
   fetchScope: (string | null)[];
 }

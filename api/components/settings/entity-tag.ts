@@ -16,7 +16,7 @@ export function requireMatch(header: string | undefined, version: number, noun =
   if (header.length > 1000 || !LIST.test(header)) {
     throw new AppError(
       "invalid_request",
-      "If-Match is not a list of entity tags. Send the ETag of the last answer as it was.",
+      "If-Match is not a list of entity tags. Send the ETag of the last response unchanged.",
       {
         issues: [{ path: "headers.if-match", message: 'expected an ETag such as "3", or *' }],
       },

@@ -69,5 +69,5 @@ export function toRow(registration: ModuleRegistration) {
 
 export function requireCustom(host: ModuleHost): CustomModules {
   if (host.custom !== null) return host.custom;
-  throw new AppError("not_found", "This server takes no modules of its operator's own.");
+  throw new AppError("not_found", "Custom modules are disabled on this server.");
 }

@@ -65,7 +65,7 @@ function requireSame(row: ModuleRow, before: ModuleRegistration | null, { manife
   if (manifest.id !== row.id) {
     throw new AppError(
       "invalid_package",
-      `The package is the module ${manifest.id}, not ${row.id}. POST /modules installs it as a module of its own.`,
+      `The package is the module ${manifest.id}, not ${row.id}. POST /modules installs it as a new module.`,
     );
   }
   // If the manifest was never readable, the stored type is a guess.

@@ -22,7 +22,7 @@ export async function readManifest(folder: string): Promise<ManifestReading | nu
   let text: string;
   try {
     const found = await stat(file);
-    if (!found.isFile()) return unreadable(`Its ${MANIFEST_FILE} is no file.`);
+    if (!found.isFile()) return unreadable(`Its ${MANIFEST_FILE} is not a file.`);
     if (found.size > MAX_MANIFEST_BYTES) {
       return unreadable(
         `Its ${MANIFEST_FILE} has ${found.size} bytes; at most ${MAX_MANIFEST_BYTES} are read.`,

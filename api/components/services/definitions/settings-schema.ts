@@ -34,7 +34,7 @@ function countSubschemas(root: JSONSchema): void {
     count += 1;
     if (count > SETTINGS_SCHEMA_LIMITS.maxSubschemas) {
       throw new Error(
-        `Written out it has more than ${SETTINGS_SCHEMA_LIMITS.maxSubschemas} parts. Say less in it.`,
+        `Written out it has more than ${SETTINGS_SCHEMA_LIMITS.maxSubschemas} parts. Shorten it.`,
       );
     }
     above.add(node);
