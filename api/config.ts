@@ -4,6 +4,7 @@
  */
 import { isIP } from "node:net";
 import type { z } from "zod";
+import { parseTimings, type Timings } from "#api/config/timings.ts";
 import { CONFIG_VARIABLES } from "#api/config/variables.ts";
 import { visibleLine } from "#client/visible-text.ts";
 import { pickSimilar } from "#kernel/tool-search/similarity.ts";
@@ -20,7 +21,7 @@ type Fields = {
 };
 
 /** The configuration in force. Times in milliseconds, sizes in bytes. What null means, and each field, is in CONFIG_VARIABLES. */
-export type Config = Readonly<Fields & ReturnType<typeof readGroups>>;
+export type Config = Readonly<Fields & ReturnType<typeof readGroups> & { timings: Timings }>;
 
 /** Fields made of several variables, and lists that are empty without a value. */
 function readGroups(read: Read) {
@@ -51,7 +52,7 @@ function readGroups(read: Read) {
 export type ConfigResult = { ok: true; config: Config } | { ok: false; problems: string[] };
 
 /**
- * Parses an environment. An empty variable counts as unset. Never throws: reports every problem there is. `platform` as in
+ * Parses an environment. An empty variable counts as unset. Reports every problem there is; throws only for CYRNEL_TIMINGS, which tests set. `platform` as in
  * `process.platform`.
  */
 export function parseConfig(
@@ -74,7 +75,8 @@ export function parseConfig(
   const fields = Object.entries(CONFIG_VARIABLES).flatMap(([name, { field }]) =>
     field === null ? [] : [[field, read(name as VariableName)]],
   );
-  const config = Object.freeze({ ...Object.fromEntries(fields), ...readGroups(read) }) as Config;
+  const timings = parseTimings(environment.CYRNEL_TIMINGS);
+  const config = Object.freeze({ ...Object.fromEntries(fields), ...readGroups(read), timings }) as Config;
   problems.push(...listContradictions(environment, config, platform));
   return problems.length === 0 ? { ok: true, config } : { ok: false, problems };
 }
@@ -84,8 +86,8 @@ export function readConfig(): ConfigResult {
   return parseConfig(process.env);
 }
 
-/** Of the command, and of build and test of this repository's images. */
-const OTHER_VARIABLES = new Set(["CYRNEL_URL"]);
+/** Variables of the command and of tests. */
+const OTHER_VARIABLES = new Set(["CYRNEL_URL", "CYRNEL_TIMINGS"]);
 /** What Kubernetes sets in every pod for a service that is called `cyrnel` or `cyrnel-…`. */
 const SERVICE_LINK =
   /_SERVICE_(?:HOST|PORT)(?:_\w+)?$|_PORT(?:_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?)?$/;

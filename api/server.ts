@@ -201,6 +201,7 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
     countSlots: () => environments.active()?.status()?.slots ?? null,
     listModules: () => modules.activations(),
     isDraining: () => lifecycle.leaving,
+    timings: config.timings,
     follow: {
       followModules: () => modules.follow(),
       followService: (id) => services.follow(id),
@@ -264,7 +265,14 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
   });
   undo.defer(services.onChange((id) => approvals.forgetTools(id)));
   const selfCheck = undo.use(
-    startSelfCheck({ pool: database.pool, priorityPool, database: database.watch, processes, onStuck }),
+    startSelfCheck({
+      pool: database.pool,
+      priorityPool,
+      database: database.watch,
+      processes,
+      timings: config.timings,
+      onStuck,
+    }),
   );
   const observed = {
     database: { pool: priorityPool, watch: database.watch },

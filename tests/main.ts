@@ -13,11 +13,17 @@ import "./checks/packages.ts";
 const ROOT = resolve(import.meta.dirname, "..");
 const CONFIG = ["--config", "tests/vitest.config.ts"];
 
+const TIMED = ["database-network", "database-trouble", "lost-claims", "approvals/lost-answers"].map(
+  (name) => `tests/integration/${name}.test.ts`,
+);
+
 /** Apart from `npm test`: they take minutes, or need what few machines have. CONTRIBUTING.md says which run when. */
 const LANES: Record<string, string[][]> = {
   documents: [["vitest", "run", ...CONFIG, "--project", "documents"]],
   console: [["vitest", "run", ...CONFIG, "--project", "console"]],
   tutorial: [["vitest", "run", ...CONFIG, "--project", "tutorial"]],
+  // The tests that wait for timings, with the true ones instead of a tenth.
+  timings: [["env", "CYRNEL_TRUE_TIMINGS=1", "vitest", "run", ...CONFIG, ...TIMED]],
   container: ["security", "gvisor", "alerts", "build-and-run"].map((name) => [`tests/container/${name}.sh`]),
   cluster: [["tests/cluster/run.sh"]],
 };

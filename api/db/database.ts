@@ -53,7 +53,7 @@ const RETRY_PAUSE_MS = 100;
 
 /** Throws DatabaseRefused, or an error whose message tells the operator what is wrong. */
 export async function openDatabase(
-  config: Pick<Config, "databaseUrl" | "dataDirectory">,
+  config: Pick<Config, "databaseUrl" | "dataDirectory"> & Partial<Pick<Config, "timings">>,
   options: OpenDatabaseOptions,
 ): Promise<Database> {
   await using undo = new AsyncDisposableStack();
@@ -67,12 +67,13 @@ export async function openDatabase(
     maxConnections: MAX_CONNECTIONS,
     applicationName: "cyrnel",
     idleTimeoutMs: IDLE_TIMEOUT_MS,
+    ...(config.timings && { timings: config.timings }),
   });
   undo.defer(() => pool.end({ timeout: 5 }));
   const priorityPool = createPool(url, {
     maxConnections: MAX_PRIORITY_CONNECTIONS,
     applicationName: "cyrnel priority",
-    statementTimeoutMs: PRIORITY_STATEMENT_TIMEOUT_MS,
+    timings: { ...config.timings, statementTimeoutMs: PRIORITY_STATEMENT_TIMEOUT_MS },
   });
   undo.defer(() => priorityPool.end({ timeout: 5 }));
   const close = undo.move();

@@ -74,7 +74,7 @@ async function applyPending(
   pending: readonly string[],
   applied: string[],
 ): Promise<void> {
-  const pool = createPool(databaseUrl, { ...CONNECTION, statementTimeoutMs: 0 });
+  const pool = createPool(databaseUrl, { ...CONNECTION, timings: { statementTimeoutMs: 0 } });
   try {
     for (const name of pending) {
       if (await pool.begin((db) => applyOne(db, name))) applied.push(name);

@@ -6,6 +6,7 @@
 import type { PostgresType } from "postgres";
 import postgres from "postgres";
 import { parse } from "postgres-array";
+import { DEFAULT_TIMINGS, type Timings } from "#api/config/timings.ts";
 
 /** `bigint` columns arrive as numbers: ids and byte counts stay far below 2^53. */
 interface ColumnTypes extends Record<string, unknown> {
@@ -28,12 +29,10 @@ export interface PoolOptions {
   /** Shown in `pg_stat_activity`. */
   applicationName?: string;
   /**
-   * Longest one statement may run on the server, in milliseconds; 0 is no limit. Default 15 000. A connection whose
-   * answer has not come ANSWER_MARGIN_MS later is closed: the query fails, the next one has a new connection.
+   * Timings that differ from the defaults. `statementTimeoutMs` 0 is no limit. A connection whose answer has not come
+   * `answerMarginMs` after that is closed: the query fails, and the next one gets a new connection.
    */
-  statementTimeoutMs?: number;
-  /** How long a query waits for a connection while all are busy, in milliseconds. Default 10 000. */
-  waitTimeoutMs?: number;
+  timings?: Partial<PoolTimings>;
   /** Called when a connection of the pool has ended, also on purpose. */
   onClose?: () => void;
   /** Keeps connections for ever; for session locks. */
@@ -44,12 +43,10 @@ export interface PoolOptions {
   onNotice?: (message: string) => void;
 }
 
-const STATEMENT_TIMEOUT_MS = 15_000;
-/** The answer to a statement that the server has ended for its time comes well within this. */
-const ANSWER_MARGIN_MS = 3000;
-const WAIT_TIMEOUT_MS = 10_000;
-/** A connection that listens for notices sends nothing by itself: asked this often, and given up after as long without an answer. */
-const LISTEN_CHECK_MS = 5000;
+export type PoolTimings = Pick<
+  Timings,
+  "statementTimeoutMs" | "answerMarginMs" | "waitTimeoutMs" | "listenCheckMs"
+>;
 
 /**
  * Opens no connection yet: the first query does. Queries fail within `connectTimeoutMs` while the server is away,
@@ -57,15 +54,16 @@ const LISTEN_CHECK_MS = 5000;
  * its answer as long as the statement may take, and a little more.
  */
 export function createPool(databaseUrl: string, options: PoolOptions = {}): Pool {
-  const statementTimeoutMs = options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS;
+  const timings = { ...DEFAULT_TIMINGS, ...options.timings };
+  const { statementTimeoutMs, answerMarginMs, waitTimeoutMs, listenCheckMs } = timings;
   const { url, socketDirectory } = splitSocketDirectory(databaseUrl);
   const pool = postgres(url, {
     ...(socketDirectory === null ? {} : { host: socketDirectory }),
     max: options.maxConnections ?? 10,
     connect_timeout: (options.connectTimeoutMs ?? 3000) / 1000,
-    query_timeout: statementTimeoutMs === 0 ? null : (statementTimeoutMs + ANSWER_MARGIN_MS) / 1000,
-    wait_timeout: (options.waitTimeoutMs ?? WAIT_TIMEOUT_MS) / 1000,
-    listen_check: LISTEN_CHECK_MS / 1000,
+    query_timeout: statementTimeoutMs === 0 ? null : (statementTimeoutMs + answerMarginMs) / 1000,
+    wait_timeout: waitTimeoutMs / 1000,
+    listen_check: listenCheckMs / 1000,
     // One after the other on each connection: an answer that is lost must not be taken for that of the next query.
     max_pipeline: 0,
     // The driver's own back-off grows to 20 s, and queries wait it out: a request has to be answered before that.

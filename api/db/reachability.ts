@@ -50,7 +50,7 @@ export async function watchDatabase(
     maxConnections: 1,
     applicationName: "cyrnel watch",
     permanent: true,
-    statementTimeoutMs: PING_TIMEOUT_MS,
+    timings: { statementTimeoutMs: PING_TIMEOUT_MS },
   });
   const waitMs = options.waitMs ?? DEFAULT_WAIT_MS;
   const deadline = Date.now() + waitMs;

@@ -1,7 +1,8 @@
 /**
- * Whether this server still does its work, by a look of its own each second: statements are answered, and what waits in
- * the queue is claimed. One that does not is not ready; one that goes on so while its database is in order is to be ended.
+ * Checks each second whether this server still does its work: statements are answered, and queued runs are claimed. A server
+ * that does not is not ready; if that lasts while its database is in order, it should be ended.
  */
+import type { Timings } from "#api/config/timings.ts";
 import type { Pool } from "#api/db/pool.ts";
 import { probeWriting } from "#api/db/reachability.ts";
 
@@ -12,7 +13,8 @@ export interface SelfCheckOptions {
   priorityPool: Pool;
   database: { readonly reachable: boolean };
   processes: { health(): { claimWaitMs: number } };
-  /** Called once, with a sentence: nothing but a new start makes this one work again. */
+  timings: Pick<Timings, "maxStuckMs" | "minWritable">;
+  /** Called once, with the reason, when only a restart can make this server work again. */
   onStuck?: ((reason: string) => void) | undefined;
 }
 
@@ -22,13 +24,10 @@ export interface SelfCheck extends Disposable {
 }
 
 const INTERVAL_MS = 1000;
-/** Longer than a statement that is ended for its time is waited for (db/pool.ts): the next one may be answered. */
-const MAX_STUCK_MS = 30_000;
-/** How often in a row, a second apart, another connection must be able to write: the database itself is in order. */
-const MIN_WRITABLE = 20;
 
 export function startSelfCheck(options: SelfCheckOptions): SelfCheck {
   const { pool, priorityPool, database, processes, onStuck } = options;
+  const { maxStuckMs, minWritable } = options.timings;
   let answeredMs = performance.now();
   let isAsking = false;
   let isProbing = false;
@@ -37,10 +36,9 @@ export function startSelfCheck(options: SelfCheckOptions): SelfCheck {
 
   function findReason(): string | null {
     const seconds = (ms: number) => `${Math.round(ms / 1000)} s`;
-    if (silentMs() > MAX_STUCK_MS)
-      return `for ${seconds(silentMs())} no statement of this server was answered`;
+    if (silentMs() > maxStuckMs) return `for ${seconds(silentMs())} no statement of this server was answered`;
     const { claimWaitMs } = processes.health();
-    if (claimWaitMs > MAX_STUCK_MS)
+    if (claimWaitMs > maxStuckMs)
       return `for ${seconds(claimWaitMs)} queued processes could not be claimed by this server`;
     return null;
   }
@@ -68,7 +66,7 @@ export function startSelfCheck(options: SelfCheckOptions): SelfCheck {
     isProbing = false;
     const reason = findReason();
     writable = isWritable && reason !== null ? writable + 1 : 0;
-    if (reason === null || writable < MIN_WRITABLE) return;
+    if (reason === null || writable < minWritable) return;
     clearInterval(timer);
     onStuck?.(`${reason}, although the database answers`);
   }

@@ -13,7 +13,6 @@ import { readClaims } from "./store/changes.ts";
 import { recoverPausedRuns } from "./store/pauses.ts";
 import { endAbandonedRuns, isAbandoned, type Judging, listClaims, returnClaims } from "./store/queue.ts";
 
-const RECONCILE_INTERVAL_MS = 3000;
 /** Looks at the claims for each look at all paused runs. */
 const LOOKS_PER_DECIDED = 5;
 
@@ -26,6 +25,8 @@ export interface OwnershipOptions {
   holds(claim: Claim): boolean;
   /** Resolves when what is being claimed now has begun here. */
   settled(): Promise<unknown>;
+  /** How often claims are compared with runs. */
+  reconcileIntervalMs: number;
   /** Brings the length of the queue in line with the database. */
   compareQueue(): Promise<void>;
   /** Told of each process that was queued again, and of each that was ended. */
@@ -36,7 +37,7 @@ export interface OwnershipOptions {
 export interface Ownership extends Disposable {
   /** At the start: takes over what an earlier server left. Answers how many it queued again and how many it ended. */
   recover(): Promise<{ queued: number; ended: number }>;
-  /** Looks at this server's claims. Also runs by itself, every 3 s; never rejects. */
+  /** Looks at this server's claims. Also runs by itself, every `reconcileIntervalMs`; never rejects. */
   reconcile(): Promise<void>;
 }
 
@@ -133,7 +134,7 @@ export function createOwnership(options: OwnershipOptions): Ownership {
         }),
       );
       open.defer(peers.onBeat(() => checkHeld(peers.consumeSilence())));
-      const timer = setInterval(() => void reconcile(), RECONCILE_INTERVAL_MS).unref();
+      const timer = setInterval(() => void reconcile(), options.reconcileIntervalMs).unref();
       open.defer(() => clearInterval(timer));
       const storing = setInterval(storeSoFar, PROGRESS_INTERVAL_MS).unref();
       open.defer(() => clearInterval(storing));

@@ -52,6 +52,7 @@ export type ProcessesConfig = Pick<
   | "retentionDays"
   | "retentionMax"
   | "maxRunningPerKey"
+  | "timings"
 >;
 
 export interface ProcessesDeps {
@@ -161,6 +162,7 @@ export function createProcessService(deps: ProcessesDeps) {
     log,
     holds: (claim) => admission.isAsked(claim.claim) || runs.holds(claim),
     settled: () => admission.settled,
+    reconcileIntervalMs: config.timings.reconcileIntervalMs,
     compareQueue: () => admission.compare(),
     onQueued: (id) => admission.noteRequeued(id),
     onEnded: (id) => feed.notify(id, "state"),

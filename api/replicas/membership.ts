@@ -1,17 +1,17 @@
 /**
- * Being one of the servers on a database: said every few seconds, and which others are there. A server that says nothing for
- * MAX_SILENT_MS is lost. Only the database's clock and this server's monotonic one count, so no clock that jumps does harm.
+ * This server as one of those on a database: it says every `beatIntervalMs` that it is there, and learns which others are. A
+ * server that is silent for `maxSilentMs` is lost. Only the database's clock and this server's monotonic one count, so a clock that jumps
+ * does no harm.
  */
 
 import { readFileSync, readlinkSync } from "node:fs";
 import { performance } from "node:perf_hooks";
+import type { Timings } from "../config/timings.ts";
 import { DatabaseRefused, listMigrations } from "../db/migrate.ts";
 import type { Db } from "../db/pool.ts";
 import type { Place, ReplicaFacts, ReplicaRow } from "./model.ts";
 import { beat, listOthers, removeReplica, removeSilent } from "./store.ts";
 
-export const BEAT_INTERVAL_MS = 5000;
-export const MAX_SILENT_MS = 20_000;
 /** No server was heard of for as long: there was none, or the database was away. */
 const MAX_GAP_MS = 10_000;
 const RETRY_MS = 500;
@@ -24,7 +24,7 @@ export interface Membership {
   readonly others: readonly ReplicaRow[];
   /** Whether the database had a row of another in the last minute. */
   readonly hadOthers: boolean;
-  /** MAX_SILENT_MS once there was a server to be heard of for as long, without a gap; null before. */
+  /** `maxSilentMs` of the timings once some server was heard of for as long without a gap; null before. */
   readonly maxSilentMs: number | null;
   consumeSilence(): boolean;
   /** The last migration that this program knows; null before `start`. */
@@ -45,6 +45,7 @@ export interface Membership {
 
 export interface MembershipOptions {
   db: Db;
+  timings: Pick<Timings, "beatIntervalMs" | "maxSilentMs">;
   describe(): Omit<ReplicaFacts, "place">;
   /** After each beat; a failure is logged. */
   afterBeat(): Promise<void>;
@@ -55,7 +56,13 @@ export interface MembershipOptions {
   };
 }
 
-export function createMembership({ db, describe, afterBeat, log }: MembershipOptions): Membership {
+export function createMembership({
+  db,
+  timings: { beatIntervalMs, maxSilentMs },
+  describe,
+  afterBeat,
+  log,
+}: MembershipOptions): Membership {
   const place = findPlace();
   let timer: NodeJS.Timeout | undefined;
   let beating: Promise<void> | null = null;
@@ -75,7 +82,7 @@ export function createMembership({ db, describe, afterBeat, log }: MembershipOpt
     const { silentMs, heardForMs, schema } = await beat(db, { ...describe(), place }, MAX_GAP_MS);
     compareSchema(schema);
     const isFirst = lastBeatMs === Number.NEGATIVE_INFINITY;
-    if (!isFirst && (silentMs === null || silentMs > MAX_SILENT_MS)) {
+    if (!isFirst && (silentMs === null || silentMs > maxSilentMs)) {
       wasSilent = true;
       const silent = Math.round(silentMs ?? askedMs - lastBeatMs);
       log.warn(
@@ -104,7 +111,7 @@ export function createMembership({ db, describe, afterBeat, log }: MembershipOpt
     if (rows.length > 0) hadOthersMs = performance.now();
     const gone = rows.filter((row) => isGone(row.place, place));
     for (const row of gone) await removeReplica(db, row.id);
-    const present = rows.filter((row) => !gone.includes(row) && row.silentMs <= MAX_SILENT_MS);
+    const present = rows.filter((row) => !gone.includes(row) && row.silentMs <= maxSilentMs);
     const known = new Set(membership.others.map((row) => row.id));
     for (const row of present) {
       if (!known.has(row.id))
@@ -146,8 +153,8 @@ export function createMembership({ db, describe, afterBeat, log }: MembershipOpt
     beating = run().finally(() => {
       beating = null;
       if (isStopped) return;
-      const isLate = performance.now() - lastBeatMs > BEAT_INTERVAL_MS;
-      timer = setTimeout(beatNow, isLate ? RETRY_MS : BEAT_INTERVAL_MS).unref();
+      const isLate = performance.now() - lastBeatMs > beatIntervalMs;
+      timer = setTimeout(beatNow, isLate ? RETRY_MS : beatIntervalMs).unref();
     });
     return beating;
   }
@@ -159,8 +166,8 @@ export function createMembership({ db, describe, afterBeat, log }: MembershipOpt
     },
     get maxSilentMs() {
       const now = performance.now();
-      const isHeard = now - lastBeatMs < MAX_GAP_MS && now - heardSinceMs > MAX_SILENT_MS;
-      return isHeard ? MAX_SILENT_MS : null;
+      const isHeard = now - lastBeatMs < MAX_GAP_MS && now - heardSinceMs > maxSilentMs;
+      return isHeard ? maxSilentMs : null;
     },
     get silentMs() {
       return performance.now() - lastBeatMs;
@@ -179,7 +186,7 @@ export function createMembership({ db, describe, afterBeat, log }: MembershipOpt
     async start() {
       knownSchema = (await listMigrations()).at(-1) ?? null;
       await beatOnce();
-      timer = setTimeout(beatNow, BEAT_INTERVAL_MS).unref();
+      timer = setTimeout(beatNow, beatIntervalMs).unref();
       return membership.others.filter(({ isEarlier }) => isEarlier);
     },
     beatNow,

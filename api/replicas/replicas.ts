@@ -6,11 +6,12 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { isIPv6 } from "node:net";
 import { hostname, networkInterfaces } from "node:os";
+import type { Timings } from "../config/timings.ts";
 import type { Pool } from "../db/pool.ts";
 import type { Peers, ProcessNews } from "../processes/model/peers.ts";
 import { createAnnouncements } from "./announcements.ts";
 import { type ComponentWatchOptions, createComponentWatch } from "./components.ts";
-import { createMembership, MAX_SILENT_MS, type Membership, requireSameSecretsKey } from "./membership.ts";
+import { createMembership, type Membership, requireSameSecretsKey } from "./membership.ts";
 import type { ModuleActivation, ReplicaRow } from "./model.ts";
 import { createRemoteRuns } from "./remote-runs.ts";
 import { createRoster, type Roster } from "./roster/service.ts";
@@ -31,6 +32,7 @@ export interface ReplicasOptions {
   countSlots(): number | null;
   listModules(): Record<string, ModuleActivation>;
   isDraining(): boolean;
+  timings: Pick<Timings, "beatIntervalMs" | "maxSilentMs">;
   /** Reactions to changes by other servers. */
   follow: Pick<ComponentWatchOptions, "followModules" | "followService" | "listServices">;
   log: {
@@ -61,7 +63,8 @@ export interface Replicas extends AsyncDisposable {
 }
 
 export function createReplicas(options: ReplicasOptions): Replicas {
-  const { pool, priorityPool, version, secretsKeys, countSlots, listModules, isDraining, log } = options;
+  const { pool, priorityPool, version, secretsKeys, countSlots, listModules, isDraining, log, timings } =
+    options;
   const id = randomUUID();
   const name = `${hostname().slice(0, MAX_NAME_CHARACTERS)}:${process.pid}`;
   const token = randomBytes(32);
@@ -71,6 +74,7 @@ export function createReplicas(options: ReplicasOptions): Replicas {
 
   const membership: Membership = createMembership({
     db: priorityPool,
+    timings,
     describe: () => ({
       id,
       name,
@@ -116,7 +120,7 @@ export function createReplicas(options: ReplicasOptions): Replicas {
     const known = membership.others.find((row) => row.id === owner && row.address !== null);
     if (known !== undefined) return known;
     const row = (await listOthers(pool, id)).find((one) => one.id === owner);
-    return row !== undefined && row.silentMs <= MAX_SILENT_MS ? row : null;
+    return row !== undefined && row.silentMs <= timings.maxSilentMs ? row : null;
   }
 
   const peers: Peers = {
@@ -163,7 +167,7 @@ export function createReplicas(options: ReplicasOptions): Replicas {
     get silentMs() {
       return membership.silentMs;
     },
-    roster: createRoster({ db: pool, id, maxSilentMs: MAX_SILENT_MS }),
+    roster: createRoster({ db: pool, id, maxSilentMs: timings.maxSilentMs }),
     countSlots() {
       const own = countSlots();
       return own === null

@@ -3,8 +3,9 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { createPool, isDatabaseUnavailable, type Pool } from "#api/db/pool.ts";
 import { createTestDatabase, type TestDatabase } from "./harness/database.ts";
 import { type DatabaseProxy, startDatabaseProxy } from "./harness/database-proxy.ts";
+import { TEST_TIMINGS } from "./harness/timings.ts";
 
-/** What the server gives a statement; the answer is waited for some seconds longer. */
+/** The server ends a statement then; its answer may come `answerMarginMs` later. */
 const STATEMENT_TIMEOUT_MS = 500;
 const DEADLINE_MS = 10_000;
 
@@ -15,7 +16,10 @@ beforeEach(async () => {
   database = await createTestDatabase({ empty: true });
   await database.pool`create table steps (step text)`;
   proxy = await startDatabaseProxy(database.url);
-  pool = createPool(proxy.url, { maxConnections: 2, statementTimeoutMs: STATEMENT_TIMEOUT_MS });
+  pool = createPool(proxy.url, {
+    maxConnections: 2,
+    timings: { ...TEST_TIMINGS, statementTimeoutMs: STATEMENT_TIMEOUT_MS },
+  });
 });
 afterEach(async () => {
   await pool.end({ timeout: 1 });
@@ -119,9 +123,12 @@ test("nothing passes for a while: everything fails in time, and works again when
 });
 
 test("a query that finds no connection free fails in time", async () => {
-  await using crowded = Object.assign(createPool(proxy.url, { maxConnections: 1, waitTimeoutMs: 300 }), {
-    [Symbol.asyncDispose]: () => crowded.end({ timeout: 1 }),
-  });
+  await using crowded = Object.assign(
+    createPool(proxy.url, { maxConnections: 1, timings: { waitTimeoutMs: 300 } }),
+    {
+      [Symbol.asyncDispose]: () => crowded.end({ timeout: 1 }),
+    },
+  );
   const slow = crowded`select pg_sleep(1)`.execute();
   await expectUnavailable(crowded`select 1`);
   await slow;
@@ -138,7 +145,7 @@ test("listening goes on after the connection has silently died", async () => {
   );
   proxy.hang(true);
   // What is lost meanwhile is lost; that there is a gap is told.
-  await new Promise((resolve) => setTimeout(resolve, 11_000));
+  await new Promise((resolve) => setTimeout(resolve, 2 * TEST_TIMINGS.listenCheckMs + 1000));
   proxy.hang(false);
   await vi.waitFor(() => expect(told.length).toBeGreaterThan(1), DEADLINE_MS);
   await database.pool.notify("news", "again");

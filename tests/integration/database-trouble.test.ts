@@ -5,6 +5,7 @@ import { createTestDatabase, type TestDatabase } from "./harness/database.ts";
 import { administer } from "./harness/global-setup.ts";
 import { startMain } from "./harness/main-process.ts";
 import { startServer, type TestServer } from "./harness/server.ts";
+import { TEST_TIMINGS, timingsVariable } from "./harness/timings.ts";
 
 /** What a load balancer waits for. */
 const AT_ONCE_MS = 1000;
@@ -17,8 +18,8 @@ let database: TestDatabase;
 let server: TestServer;
 // Of each test its own: sessions keep what they began with, such as being read-only, after the trouble is over.
 beforeEach(async () => {
-  database = await createTestDatabase({ maxConnections: 10 });
-  server = await startServer({ database, builtins: [] });
+  database = await createTestDatabase({ maxConnections: 10, timings: TEST_TIMINGS });
+  server = await startServer({ database, builtins: [], environment: timingsVariable() });
 });
 afterEach(async () => {
   await server?.close();
@@ -53,7 +54,7 @@ async function expectRefused(
 
 test("a lock on processes: not ready at once, although nothing was asked before; requests are refused in time", async () => {
   await pollFailing().not.toHaveProperty("writes");
-  const other = createPool(database.url, { maxConnections: 1, statementTimeoutMs: 0 });
+  const other = createPool(database.url, { maxConnections: 1, timings: { statementTimeoutMs: 0 } });
   const holder = await other.reserve();
   await holder`begin`;
   await holder`lock table processes in share mode`;
@@ -120,7 +121,13 @@ test("readiness writes to the disk of the database, and says when it takes no mo
 
 test("a server that cannot claim what waits, while the database is in order, is not ready and then ends", async () => {
   await using own = await createTestDatabase();
-  const environment = { DATABASE_URL: own.url, CYRNEL_MAX_RUNNING_PER_KEY: "2", SHUTDOWN_TIMEOUT_MS: "100" };
+  const environment = {
+    DATABASE_URL: own.url,
+    CYRNEL_MAX_RUNNING_PER_KEY: "2",
+    SHUTDOWN_TIMEOUT_MS: "100",
+    // Later than readiness says it, which takes 10 s.
+    ...timingsVariable({ maxStuckMs: 13_000 }),
+  };
   const main = startMain({ environment });
   try {
     const url = await main.listening();

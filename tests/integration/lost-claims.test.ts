@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { ProcessRecord } from "#api/processes/model/schemas.ts";
 import { createTestDatabase, type TestDatabase } from "./harness/database.ts";
 import { type DatabaseProxy, type Fault, startDatabaseProxy } from "./harness/database-proxy.ts";
+import { timingsVariable } from "./harness/timings.ts";
 import {
   expectNothingLeft,
   type ProcessesServer,
@@ -25,7 +26,11 @@ let server: ProcessesServer;
 beforeEach(async () => {
   database = await createTestDatabase();
   proxy = await startDatabaseProxy(database.url);
-  server = await startProcessesServer({ databaseUrl: proxy.url, slots: 1 });
+  server = await startProcessesServer({
+    databaseUrl: proxy.url,
+    slots: 1,
+    variables: timingsVariable(),
+  });
 });
 afterEach(async () => {
   await server.stop();

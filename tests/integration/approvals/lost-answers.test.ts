@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { createPool } from "#api/db/pool.ts";
 import { createTestDatabase, type TestDatabase } from "../harness/database.ts";
 import { type DatabaseProxy, startDatabaseProxy } from "../harness/database-proxy.ts";
+import { timingsVariable } from "../harness/timings.ts";
 import { until } from "../processes-server.ts";
 import { type ApprovalsServer, startApprovalsServer } from "./server.ts";
 
@@ -30,7 +31,7 @@ async function start(holdMs: string): Promise<ApprovalsServer> {
   const pool = createPool(proxy.url, { maxConnections: 12, applicationName: "test" });
   const server = await startApprovalsServer({
     database: { ...database, pool },
-    environment: { CYRNEL_APPROVAL_HOLD_MS: holdMs },
+    environment: { CYRNEL_APPROVAL_HOLD_MS: holdMs, ...timingsVariable() },
   });
   return {
     ...server,

@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { inject } from "vitest";
 import { listMigrations, MIGRATIONS_DIRECTORY } from "#api/db/migrate.ts";
-import { createPool, type Pool } from "#api/db/pool.ts";
+import { createPool, type Pool, type PoolTimings } from "#api/db/pool.ts";
 import { administer, TEMPLATE_DATABASE, withDatabase } from "./global-setup.ts";
 
 export interface TestDatabase extends AsyncDisposable {
@@ -19,6 +19,7 @@ export interface TestDatabaseOptions {
   /** Without any table when true. */
   empty?: boolean;
   maxConnections?: number;
+  timings?: Partial<PoolTimings>;
 }
 
 export async function createTestDatabase(options: TestDatabaseOptions = {}): Promise<TestDatabase> {
@@ -30,7 +31,11 @@ export async function createTestDatabase(options: TestDatabaseOptions = {}): Pro
     `create database ${name} ${options.empty ? "" : `template ${TEMPLATE_DATABASE}`} strategy file_copy`,
   );
   const url = withDatabase(server, name);
-  const pool = createPool(url, { maxConnections: options.maxConnections ?? 5, applicationName: "test" });
+  const pool = createPool(url, {
+    maxConnections: options.maxConnections ?? 5,
+    applicationName: "test",
+    ...(options.timings && { timings: options.timings }),
+  });
   let dropping: Promise<void> | null = null;
   const drop = () => {
     dropping ??= pool

@@ -1,6 +1,7 @@
 /** A server among others: once it has signed off it is not there again, whatever it is still asked to say. */
 import { randomBytes, randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { DEFAULT_TIMINGS } from "#api/config/timings.ts";
 import { createMembership } from "#api/replicas/membership.ts";
 import { createTestDatabase, type TestDatabase } from "../harness/database.ts";
 
@@ -15,6 +16,7 @@ test("a server that has stopped and signed off says no more that it is there", a
   let beats = 0;
   const membership = createMembership({
     db: database.pool,
+    timings: DEFAULT_TIMINGS,
     describe: () => ({
       id,
       name: "one",
