@@ -49,7 +49,7 @@ export async function buildSite(web: string, site: string): Promise<Metafile> {
     logLevel: "warning",
     jsx: "automatic",
     jsxImportSource: "preact",
-    // As data: URLs they would need a weaker policy.
+    // Inlined as data: URLs they would need a weaker policy.
     loader: { ".woff2": "copy", ".svg": "copy" },
     conditions: ["browser", "module", "import", "default"],
     alias: {

@@ -19,7 +19,7 @@ export interface UploadOptions {
 }
 
 export interface ClientOptions extends RetryOptions {
-  /** Of the server, with the path it is reachable under if any: `https://cyrnel.example.com`. */
+  /** Address of the server, including a path if there is one: `https://cyrnel.example.com`. */
   url: string;
   /** An API key; none for a server in anonymous mode. */
   key?: string;
@@ -34,7 +34,7 @@ export interface CyrnelClient extends Client<paths> {
   run(code: string, options?: RunOptions): Promise<ProcessRecord>;
   /** Answers the process once it is idle. While it is paused for a person, it goes on waiting. */
   waitForIdle(id: number, options?: WaitOptions): Promise<ProcessRecord>;
-  /** What happened in the current run, then what happens, to its end; connects anew where a connection breaks. */
+  /** Yields past and future events of the current run until its end, and reconnects when a connection breaks. */
   events(id: number, options?: FollowOptions): AsyncGenerator<ProcessEvent, void>;
   /** Its `id` can be given to processes (`files`). */
   upload(content: Blob | Uint8Array<ArrayBuffer> | string, options?: UploadOptions): Promise<FileRecord>;

@@ -13,7 +13,7 @@ export class CyrnelError extends Error {
   /** For the server's log; null when the answer named none. */
   readonly requestId: string | null;
   readonly issues: readonly ErrorIssue[];
-  /** What `Retry-After` says, in milliseconds; null without it. */
+  /** Value of `Retry-After` in milliseconds, or null. */
   readonly retryAfterMs: number | null;
 
   constructor(response: Response, body: unknown) {

@@ -55,7 +55,7 @@ async function tryOnce(
   return waitMs;
 }
 
-/** Whether repeating it has no further effect. */
+/** Returns true if repeating the request has no further effect. */
 function isRepeatable({ method, headers }: Request): boolean {
   return REPEATABLE_METHODS.has(method) || headers.has("idempotency-key");
 }

@@ -18,7 +18,7 @@ export interface WaitOptions {
 export interface RunOptions extends WaitOptions {
   /** The caller's own unique label for the process. */
   ref?: string;
-  /** null: no limit. Default: the server's. */
+  /** Null means no limit. Default: the server's limit. */
   timeoutMs?: number | null;
   memoryMb?: number;
   cpuMs?: number;
@@ -26,7 +26,7 @@ export interface RunOptions extends WaitOptions {
   input?: unknown;
   /** JSON Schema that the input has to fit: the server refuses one that does not. */
   inputSchema?: Record<string, unknown>;
-  /** What the script finds as `cyrnel.files`, by name: ids of uploads, texts, or base64. */
+  /** Files that the script finds as `cyrnel.files`, by name: ids of uploads, texts, or base64. */
   files?: NonNullable<Submission["files"]>;
   /** The name of the script among its files, which its imports are relative to. Default: script.ts. */
   name?: string;

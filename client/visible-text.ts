@@ -66,7 +66,7 @@ export function describePath({ serviceId, toolId }: { serviceId: string; toolId:
   return toolId === "" ? serviceId : `${serviceId}.${toolId}`;
 }
 
-/** Of an approval, as the API answers it. */
+/** Fields of an approval that describe its origin. */
 export interface Request {
   processId: number;
   requestedBy: string;
@@ -76,7 +76,7 @@ export interface Request {
   toolId: string | null;
 }
 
-/** What a call comes to (method, address and size of a request), in the server's words; null: no more than which tool it calls. */
+/** Description of a request by the server (method, address, size), or null if only its tool is known. */
 export function describeCall({
   kind,
   message,

@@ -3,7 +3,7 @@ import { CyrnelError } from "#client/errors.ts";
 import { visibleJson, visibleLine } from "#client/visible-text.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** What a command ends with. 69, 77 and 78 are those of sysexits.h. */
+/** Exit codes of the command. 69, 77 and 78 are those of sysexits.h. */
 export const EXIT = {
   ok: 0,
   /** The script failed; or the request was refused, or its object does not exist. */
@@ -11,7 +11,7 @@ export const EXIT = {
   /** The command line, or what it names, cannot be used. */
   usage: 2,
   timeout: 3,
-  /** Of memory or CPU time. */
+  /** Memory or CPU time limit. */
   limit: 4,
   violation: 5,
   canceled: 6,
@@ -75,7 +75,7 @@ export function usageFailure(message: string, code = "usage"): Failure {
   return new Failure(code, message, EXIT.usage);
 }
 
-/** As a line on standard error, or as JSON there. */
+/** Reports an error as a line on standard error, or there as JSON. */
 export function writeFailure(
   stderr: Terminal,
   { message, code, exitCode }: Pick<Failure, "message" | "code" | "exitCode">,

@@ -1,4 +1,4 @@
-/** What a command's action works with: the server, the streams, and how its answer is shown. */
+/** Everything a command's action works with: the server, the streams, and how its answer is shown. */
 import type { Command } from "commander";
 import { type CyrnelClient, createClient } from "#client/client.ts";
 import { visibleJson, visibleLine } from "#client/visible-text.ts";
@@ -7,7 +7,7 @@ import type { Streams } from "./terminal.ts";
 
 export const DEFAULT_URL = "http://127.0.0.1:9371";
 
-/** What only the entry file can reach of the process. */
+/** Parts of the process that only the entry file touches. */
 export interface Shell extends Streams {
   /** CYRNEL_URL and CYRNEL_API_KEY. */
   readonly url: string | undefined;
@@ -16,7 +16,7 @@ export interface Shell extends Streams {
   readonly root: string;
   /** Aborts at Ctrl-C and at a SIGTERM. */
   readonly signal: AbortSignal;
-  /** What the program will end with. */
+  /** Exit code of the program. */
   exitCode: ExitCode;
   /** Replaces this program by another one (execve), with these variables added to its environment. Does not return. */
   become(program: string, args: readonly string[], environment: Record<string, string>): never;
@@ -92,7 +92,7 @@ function connect(url: string, key: string | undefined): CyrnelClient {
   }
 }
 
-/** What takes less time is shown without a spinner. */
+/** Shorter waits show no spinner. */
 const MIN_SPINNER_MS = 250;
 
 /** On standard error, with the time so far; removed when `work` has ended. */

@@ -6,7 +6,7 @@ import { visibleLine } from "#client/visible-text.ts";
 /** Standard output or standard error. */
 export interface Terminal {
   readonly isTty: boolean;
-  /** Of the terminal; a usual number elsewhere. */
+  /** Width of the terminal, or a usual width elsewhere. */
   readonly columns: number;
   /** Unchanged: foreign text has to be made safe before. */
   write(text: string): void;

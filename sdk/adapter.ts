@@ -7,11 +7,11 @@ import {
   TOOL_ID_PATTERN,
 } from "./module.ts";
 
-/** What a file of a run's workspace holds. */
+/** Content of a file in a run's workspace. */
 export interface FileContent {
   /** Bytes. */
   size: number;
-  /** By the extension of its name, or as it was uploaded. */
+  /** Follows from the extension of its name, or is the uploaded type. */
   contentType: string;
   /** From its beginning, each time it is called. */
   stream(): AsyncIterable<Uint8Array>;
@@ -28,7 +28,7 @@ export interface SavedFile {
   file: string;
   /** Bytes. */
   size: number;
-  /** What the one who sent it said of it: data, like the content. */
+  /** Media type named by the sender. Untrusted, like the content. */
   contentType: string;
 }
 
@@ -77,7 +77,7 @@ const jsonSchema = z.record(z.string(), z.unknown());
 
 /** Requests that a tool makes for the `fetch` of a script. */
 export const fetchScopeSchema = z.object({
-  /** As URLs state them: `https://api.example.com`, `http://10.0.0.7:8080`. */
+  /** Origins in URL notation: `https://api.example.com`, `http://10.0.0.7:8080`. */
   origins: z.array(z.string()).min(1),
   /** `/`, or where paths begin: `/v1` is `/v1` and what is below it, `/v1/` only the latter. */
   pathPrefix: z.string(),
@@ -121,7 +121,10 @@ export const serviceDefinitionSchema = z.object({
   configSchema: jsonSchema,
   secretsSchema: jsonSchema,
   tools: z.array(toolDefinitionSchema),
-  /** What of the definition could not be read and is left out, and why: a sentence each. The host shows the first 50. */
+  /**
+   * Parts of the definition that could not be read and were left out, with the reason, one sentence each. The host
+   * shows the first 50.
+   */
   problems: z.array(z.string()).optional(),
   adapterDomain: z.unknown(),
 });
@@ -137,7 +140,7 @@ export interface ServiceState {
 }
 
 export interface AdapterSetupContext extends ModuleSetupContext {
-  /** Whether services may start programs of the host (`CYRNEL_ALLOW_STDIO_MCP`). Absent: they may not. */
+  /** True if services may start programs on the host (`CYRNEL_ALLOW_STDIO_MCP`). Default: false. */
   allowStdio?: boolean;
   /**
    * Tells the host of a secret that the adapter has obtained at run time, such as an access token, before it is used: it is
@@ -157,7 +160,7 @@ export interface DefinitionContext {
   tools?: ServiceState["tools"];
 }
 
-/** Where a definition was downloaded. */
+/** Address a definition was downloaded from. */
 export interface DefinitionSource {
   /** After redirects, without fragment and credentials. */
   url: string;
@@ -176,7 +179,7 @@ export type SecretUse =
   | Pick<ServiceState, "adapterDomain" | "tools" | "config">
   | { definition: string; config: Record<string, unknown> };
 
-/** Where secrets go: a place that any of them may be sent to, or one of a single secret. */
+/** A place that secrets are sent to: for any of them, or for a single secret. */
 export type SecretDestination =
   /** The origin of a URL (`https://api.example.com`), or for a program a text that identifies it. */
   | string

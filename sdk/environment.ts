@@ -46,7 +46,10 @@ export interface ExecutionOptions {
   timeoutMs: number | null;
   memoryMb?: number;
   cpuMs?: number;
-  /** What the host keeps of each stream; an environment may drop what goes beyond, but must send the first byte that does. */
+  /**
+   * Number of bytes the host keeps of each stream. An environment may drop further ones, but must send the first byte
+   * beyond.
+   */
   maxStdoutBytes?: number;
   maxStderrBytes?: number;
 }
@@ -71,7 +74,7 @@ export interface FileWrite {
   at?: number;
   /** Another piece of this write follows: the file is as it was until the last one. */
   more: boolean;
-  /** Of the execution's writes, the one that this is a piece of. */
+  /** Number of the execution's write that this piece belongs to. */
   write: number;
 }
 
@@ -83,10 +86,10 @@ export interface PackageUse {
   digest: string;
 }
 
-/** What an import asks for, such as `npm:date-fns@4`. */
+/** Package requested by an import, such as `npm:date-fns@4`. */
 export interface PackageRequest {
   name: string;
-  /** As npm writes ranges of versions; null: whichever is installed. */
+  /** Version range in npm's notation, or null for any installed version. */
   range: string | null;
 }
 
@@ -118,9 +121,12 @@ export interface ExecutionInput {
   input?: unknown;
   /** The name of the source among the files, which its imports are relative to and errors show. Absent: `script.ts`. */
   name?: string;
-  /** What is in the workspace when the run begins; absent without files. */
+  /** Files in the workspace when the run begins; absent without files. */
   files?: readonly WorkspaceFile[];
-  /** What `pause` gave for an earlier execution of the same code: it is repeated up to there without asking the host again. */
+  /**
+   * Checkpoint that `pause` returned for an earlier execution of the same code. The execution replays up to it without
+   * calling the host.
+   */
   checkpoint?: unknown;
 }
 
@@ -142,7 +148,7 @@ export const errorDetailSchema = z.object({
 });
 export type ErrorDetail = z.infer<typeof errorDetailSchema>;
 
-/** What an execution cost. Times in milliseconds. */
+/** Resources used by an execution. Times in milliseconds. */
 export interface Usage {
   queuedMs: number;
   startMs: number;
@@ -157,7 +163,7 @@ export interface ExecutionOutcome {
   exitState: ExecutionExitState;
   /** Why it ended without success. A text is a message. */
   error?: string | ErrorDetail;
-  /** What the script returned, as JSON data. */
+  /** Return value of the script, as JSON data. */
   result?: unknown;
   usage?: Partial<Usage>;
   /** At most `MAX_WARNINGS`; `droppedWarnings` counts the rest. */
@@ -182,9 +188,9 @@ export interface ToolRequest extends Omit<InvokeInput, "files" | "save" | "warn"
 }
 
 export interface SavedAnswer {
-  /** What the script gets. */
+  /** Answer for the script. */
   answer: unknown;
-  /** Bytes of the file; null: nothing was saved, the answer says why. */
+  /** Size of the saved file, or null if nothing was saved and the answer says why. */
   size: number | null;
 }
 
@@ -196,8 +202,9 @@ export interface CallContext {
 }
 
 /**
- * What the host does for an environment. Calls that answer may reject with an `Error` that has `name`, `message`,
- * `code` and sometimes `status` and `answer`; an environment passes exactly those on to the script, of `answer` its members.
+ * Callbacks of the host for an environment. They may reject with an `Error` that has `name`, `message`, `code` and
+ * sometimes `status` and `answer`. An environment passes exactly those on to the script, including the members of
+ * `answer`.
  */
 export interface EnvironmentBindings {
   /** With `saveAs` it answers a SavedAnswer. */
@@ -232,7 +239,7 @@ export interface EnvironmentBindings {
   removeFile?(eid: number, file: { name: string }): Promise<void>;
   /** Answers the size. `moves`: what it was copied from is not there any more. */
   copyFile?(eid: number, copy: { name: string; to: string; moves: boolean }): Promise<{ size: number }>;
-  /** What is added are zeros. Answers the size. */
+  /** Fills added bytes with zeros. Returns the size. */
   resizeFile?(eid: number, file: { name: string; size: number }): Promise<{ size: number }>;
   /**
    * Which package an import of the execution means. `message` is for its author: why there is none, near matches, who may
@@ -243,11 +250,12 @@ export interface EnvironmentBindings {
   /** Rejects where there is no such bundle any more. An environment keeps what it has read, and asks again when it has dropped it. */
   readPackage?(eid: number, digest: string): Promise<PackageCode>;
   /**
-   * Of a repeated execution, before its script gets the reply to a call that saved its answer, and before it reads or writes what it
-   * did after that: the file is in the workspace again when this resolves. Where it is absent, `pause` answers null once an answer was saved. Rejects when the content is not there.
+   * Called during a replay, before the script gets the reply to a call that saved its answer and before its later
+   * reads and writes. Resolves once the file is in the workspace again; rejects if its content is missing. Without
+   * this callback, `pause` returns null after an answer was saved.
    */
   restoreAnswer?(eid: number, call: { seq: number }): Promise<void>;
-  /** What the script returned, as JSON data: for an environment that answers with the exit state alone. */
+  /** Reports the script's return value as JSON data, for environments that return only the exit state. */
   setResult(eid: number, value: unknown): void;
   setUsage(eid: number, usage: Partial<Usage>): void;
 }
@@ -278,7 +286,7 @@ export interface IsolationLayer {
   obtained: boolean;
   /** How the server knows it: by what was observed, not by what was configured. */
   verified: string;
-  /** What to do when it is missing; absent when it is there. */
+  /** Remedy for a missing layer; absent if the layer is there. */
   fix?: string;
 }
 
@@ -294,7 +302,7 @@ export interface IsolationReport {
   kernel: string;
 }
 
-/** What an environment tells the host about itself; read for placement and for `GET /environment`. */
+/** Status of an environment, for placing runs and for `GET /environment`. */
 export interface EnvironmentStatus {
   /** How many executions it runs at once. */
   slots: number;

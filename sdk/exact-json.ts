@@ -44,7 +44,10 @@ export function toRawInteger(digits: string | bigint): RawInteger | number | str
   return Number.isSafeInteger(number) ? number : (exact.rawJSON?.(text) ?? text);
 }
 
-/** Whether JSON text may have an integer of 16 digits or more. Looks at each sixteenth character only: of a longer run of digits, one is there. */
+/**
+ * Returns true if JSON text may contain an integer of 16 digits or more. It checks every sixteenth character, which is
+ * enough to hit such a run of digits.
+ */
 export function mayHoldLargeInteger(text: string): boolean {
   for (let at = MIN_DIGITS - 1; at < text.length; at += MIN_DIGITS) {
     if (!isDigit(text.charCodeAt(at))) continue;
@@ -68,7 +71,10 @@ function isDigit(code: number): boolean {
   return code >= 0x30 && code <= 0x39;
 }
 
-/** As JSON.parse, but integers beyond the safe range are RawIntegers. As fast where there are none. */
+/**
+ * Works like JSON.parse, but returns integers beyond the safe range as RawIntegers. As fast as JSON.parse without
+ * them.
+ */
 export function parseExactJson(text: string): unknown {
   const root: [unknown] = [JSON.parse(text)];
   if (exact.rawJSON !== undefined && mayHoldLargeInteger(text)) restoreIntegers(text, root, exact.rawJSON);
@@ -135,7 +141,7 @@ const [QUOTE, COMMA, COLON, OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] 
   0x22, 0x2c, 0x3a, 0x5b, 0x5d, 0x7b, 0x7d,
 ];
 
-/** Where the string that begins at `from` has its closing quote. */
+/** Returns the position of the closing quote of the string that begins at `from`. */
 function endOfString(text: string, from: number): number {
   for (let end = text.indexOf('"', from + 1); ; end = text.indexOf('"', end + 1)) {
     let before = end;

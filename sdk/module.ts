@@ -18,7 +18,7 @@ export interface ModuleLogger {
   error(fields: object, message?: string): void;
 }
 
-/** What every module is given when it is activated. `config` and `secrets` already fit their schemas. */
+/** Given to every module when it is activated. `config` and `secrets` have been validated against their schemas. */
 export interface ModuleSetupContext {
   config: Record<string, unknown>;
   secrets: Record<string, unknown>;
@@ -31,7 +31,9 @@ export interface ModuleSetupContext {
   fetch: typeof globalThis.fetch;
 }
 
-/** What every module does. `setup` may throw: the module is then not activated and its row gets the message. */
+/**
+ * Members that every module may have. If `setup` throws, the module is not activated and its record shows the message.
+ */
 export interface Module {
   setup(context: ModuleSetupContext): Promise<void>;
   teardown(): Promise<void>;
@@ -53,7 +55,7 @@ export const moduleManifestSchema = z.object({
 });
 export type ModuleManifest = z.infer<typeof moduleManifestSchema>;
 
-/** What the entry file of a module folder exports, as names or on its default export. */
+/** Exports of the entry file of a module folder, as names or on its default export. */
 export interface ModuleEntry<M extends Module = Module> {
   instantiate(): M | Promise<M>;
   manifest?: ModuleManifest;

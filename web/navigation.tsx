@@ -1,4 +1,4 @@
-/** Where to go, what waits, who is signed in, and whether it is light or dark. */
+/** Navigation: pages, waiting approvals, signing in and out, and the theme. */
 import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import { useLocation } from "wouter-preact";

@@ -31,7 +31,7 @@ function entry(
   return { ...page(path, load), entry: [group, label, icon] };
 }
 
-/** Where the server is away, once it is back. */
+/** Retries once the server is reachable again. */
 async function loadPatiently<T>(load: () => Promise<T>): Promise<T> {
   try {
     return await load();

@@ -31,7 +31,7 @@ export type Gate =
   | { allowed: false; pending: PendingElicitation; decided: Promise<Decision> };
 
 export interface ElicitationOptions {
-  /** Whether a person is asked: `true`, or the message to show. Default: for destructive tools. */
+  /** Returns true, or the message to show, if a call needs approval. Default: destructive tools do. */
   needsApproval?: (tool: GatedTool, args: unknown) => boolean | string;
   /** Called with each call that begins to wait. */
   onPending?: (pending: PendingElicitation) => void;
@@ -41,7 +41,7 @@ export interface ElicitationOptions {
   maxPending?: number;
 }
 
-/** What a question of a script may be answered with: throws for what does not fit. */
+/** Throws if the data is not a valid answer to a question. */
 type CheckAnswer = (data: unknown) => void;
 
 interface Waiting {
@@ -64,7 +64,10 @@ export class ElicitationEngine {
     this.#options = options;
   }
 
-  /** Whether a call may be made at once; if not, it waits from now on. A `needsApproval` that throws lets nothing pass. */
+  /**
+   * Returns whether a call may be made at once; otherwise it waits from now on. If `needsApproval` throws, nothing
+   * passes.
+   */
   gate(tool: GatedTool | string, args?: unknown): Gate {
     const gated = typeof tool === "string" ? { path: tool } : tool;
     if (this.#sessionApprovals.has(gated.path)) return { allowed: true };

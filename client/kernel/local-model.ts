@@ -88,8 +88,8 @@ export interface LocalOptions {
   /** The least isolation of each run; where it is not available, `execute` rejects. Default: `strict`. */
   isolation?: "strict" | "standard" | "development";
   /**
-   * Where the packages are that scripts import: in the node_modules of this folder and of those above it, up to `root` (default: the
-   * folder itself), outside of which nothing is read. Absent: scripts have no packages.
+   * Folder whose node_modules, and those above it up to `root` (default: the folder itself), hold the packages that
+   * scripts import. Nothing outside of `root` is read. Without it, scripts have no packages.
    */
   packages?: { folder: string; root?: string };
   /** Settings of the environment, as `GET /modules/typescript-process/config/schema` describes them. */
@@ -99,14 +99,14 @@ export interface LocalOptions {
 /** A file in place of its content: read in pieces, as the script reads it. `size` in bytes. */
 export interface LocalFile {
   size: number;
-  /** By the extension of its name, if absent. */
+  /** Default: follows from the extension of the name. */
   contentType?: string;
   /** Fewer bytes than `length` only at the end. */
   read(offset: number, length: number): Promise<Uint8Array>;
 }
 
 export interface LocalExecuteOptions extends ExecuteOptions {
-  /** What the script finds as `cyrnel.files`, by name: at most 1,000 files of 64 MiB together. */
+  /** Files that the script finds as `cyrnel.files`, by name: at most 1,000, 64 MiB together. */
   files?: Readonly<Record<string, string | Uint8Array | LocalFile>>;
   /** The name of the script among its files, which its imports are relative to. Default: script.ts. */
   name?: string;

@@ -32,7 +32,7 @@ export interface RunError {
   stack?: string;
   line?: number;
   column?: number;
-  /** The source file that they are in; absent: the script itself. */
+  /** Source file of `line` and `column`; absent for the script itself. */
   file?: string;
 }
 
@@ -60,7 +60,10 @@ export interface RunUsage {
 
 export interface ExecutionResult {
   success: boolean;
-  /** What the script returned, as JSON. A script that returned nothing: absent, or null where a server stored it. */
+  /**
+   * Return value of the script, as JSON. For a script that returned nothing it is absent, or null if a server stored
+   * it.
+   */
   value?: unknown;
   /** A sentence; absent while it is paused and when it succeeded. */
   error?: string;
@@ -79,7 +82,7 @@ export interface ExecutionResult {
 }
 
 export interface ExecuteOptions {
-  /** null: no limit. Time spent paused does not count. */
+  /** Null means no limit. Time spent paused does not count. */
   timeoutMs?: number | null;
   memoryMb?: number;
   cpuMs?: number;

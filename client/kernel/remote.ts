@@ -16,7 +16,7 @@ const MAX_REMEMBERED_RUNS = 1000;
 interface FollowedRun {
   logs: LogLines;
   lastEventId: string | undefined;
-  /** Of its `execute`: also called after a pause. */
+  /** Listeners given to `execute`, also called after a pause. */
   listeners: Pick<ExecuteOptions, "onStdout" | "onStderr" | "onOutput">;
 }
 

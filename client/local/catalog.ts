@@ -18,11 +18,11 @@ import { toolError, unknownTool } from "../kernel/proxy.ts";
 import { FETCH_PATH } from "./fetch.ts";
 
 export interface Catalog {
-  /** What requests of `fetch` call. @throws an error where there is none, or the role hides it. */
+  /** Function that `fetch` of scripts calls. @throws an error if there is none, or the role hides it. */
   findFetch(): LocalTool & { invoke: ToolFunction };
   /** Paths of the tools that the role shows. */
   paths(): string[];
-  /** Whether any tool has an inputSchema. */
+  /** True if a tool has an inputSchema. */
   readonly hasSchemas: boolean;
   /** @throws an error with code `not_found`, the same for a missing tool and one the role hides. */
   find(serviceId: string, toolId: string): LocalTool & { invoke: ToolFunction };

@@ -4,7 +4,7 @@ import { createWorkspace, type StoredFile, type Workspace } from "#runner/worksp
 import { type SavedAnswer, writeExactJson } from "#sdk";
 import type { LocalExecuteOptions } from "../kernel/local-model.ts";
 
-/** Of what a run is given, and of what it leaves; a server has the same unless it is set otherwise. */
+/** Limits of given files and artifacts, the same as a server's defaults. */
 export const MAX_WORKSPACE_BYTES = 64 * 1024 * 1024;
 export const MAX_WORKSPACE_FILES = 1_000;
 
@@ -36,7 +36,7 @@ export function openWorkspace(files: readonly StoredFile[]): Workspace {
   return createWorkspace({ files, maxBytes: MAX_WORKSPACE_BYTES, maxFiles: MAX_WORKSPACE_FILES });
 }
 
-/** What a tool answered becomes a file: bytes and text as they are, anything else as JSON. */
+/** Saves a tool's answer as a file: bytes and text as they are, anything else as JSON. */
 export async function saveResult(workspace: Workspace, name: string, result: unknown): Promise<SavedAnswer> {
   const [contentType, bytes] =
     result instanceof Uint8Array

@@ -149,7 +149,10 @@ export function createLocalRuntime(options: LocalOptions): LocalRuntime {
   };
 }
 
-/** What a server would store of it. @throws TypeError (code `invalid_input`) for what is no JSON data, or too much of it. */
+/**
+ * Returns the form a server would store. @throws TypeError (code `invalid_input`) if it is not JSON data, or too
+ * large.
+ */
 function toJsonText(input: unknown): string {
   const written = writeInput(input);
   if ("problem" in written) {

@@ -103,7 +103,7 @@ function describeAbsence({ name }: PackageRequest, folders: readonly string[], t
   return `The package ${JSON.stringify(name)} is not installed in a node_modules of the script's folder, up to ${top}.${hint} Install it with npm install ${name}.`;
 }
 
-/** Whether one becomes the other by at most two changes of a letter. */
+/** Returns true if at most two letter changes turn one into the other. */
 function isNear(known: string, name: string): boolean {
   if (Math.abs(known.length - name.length) > 2) return false;
   let before = Array.from({ length: name.length + 1 }, (_, index) => index);

@@ -1,8 +1,8 @@
-/** What a function of the program returned, by the rules for values of scripts (docs/values.md). */
+/** Converts the return value of a tool function, by the rules for values of scripts (docs/values.md). */
 import { parseExactJson, type RunWarning } from "#sdk";
 
 const MAX_DEPTH = 512;
-/** As much as a reply to a script may have. */
+/** Limit of a reply to a script. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
 type Encoding = typeof import("#runner/child/realm/json/encode.ts");

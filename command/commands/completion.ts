@@ -4,7 +4,7 @@ import { usageFailure } from "../failure.ts";
 import { act, type Session, type Shell } from "../session.ts";
 import { addCommand, examples } from "./resource.ts";
 
-/** What the scripts below call; not shown in the help. */
+/** Called by the scripts below; hidden from the help. */
 const ASK = "__complete";
 
 const SCRIPTS: Record<string, string> = {

@@ -17,7 +17,7 @@ interface Layer {
   fix?: string;
 }
 
-/** What api/doctor-main.ts prints. */
+/** Output of api/doctor-main.ts. */
 interface Answer {
   ok: boolean;
   problems: string[];

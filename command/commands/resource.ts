@@ -1,4 +1,4 @@
-/** What the commands about resources of a server share: their declaration, lists, and one request for each id. */
+/** Shared by the commands about resources of a server: declaration, lists, and one request per id. */
 import type { Command } from "commander";
 import type { CyrnelClient } from "#client/client.ts";
 import { unwrap } from "#client/errors.ts";

@@ -10,7 +10,7 @@ import { ago, formatFacts } from "../table.ts";
 import { addCommand, changeEach, examples, printList } from "./resource.ts";
 import { addSettings } from "./settings.ts";
 
-/** Of a request body; larger definitions are given as URL. */
+/** Limit of a request body. Larger definitions are given as a URL. */
 const MAX_DEFINITION_BYTES = 30 * 1024 * 1024;
 const DEFAULT_ADAPTER = "openapi";
 
@@ -197,7 +197,7 @@ async function show(session: Session, id: string): Promise<void> {
   );
 }
 
-/** What rules let scripts do with fetch, in sentences. A service has at most 100. */
+/** Describes in sentences what rules let scripts do with fetch. A service has at most 100 rules. */
 async function listRules({ client }: Session, serviceId: string) {
   const query = { serviceId, limit: "200" };
   const { tools } = unwrap(await client.GET("/tools", { params: { query } }));

@@ -121,9 +121,8 @@ async function run(session: Session, path: string, flags: RunFlags): Promise<Exi
 interface Script {
   code: string;
   given: Pick<RunLimits, "files" | "name">;
-  /** Of the files it imports. */
   paths: string[];
-  /** What comes of it, where it cannot be run for an error in it or in what it imports. */
+  /** Outcome, if an error in the script or an imported file keeps it from running. */
   refused?: RunEnding;
 }
 
@@ -192,7 +191,7 @@ function readLimits({ timeout, memory, cpu, ref }: RunFlags): RunLimits {
 /** A server takes no JSON with these: what copies it could change the prototype of an object. */
 const FORBIDDEN_NAME = /(?:^|\.)(?:__proto__|constructor\.prototype)(?:\.|$)/;
 
-/** The input as `--input` and `--set` give it; undefined: none. */
+/** Returns the input from `--input` and `--set`, or undefined without either. */
 async function readInput(session: Session, { input: path, set = [] }: RunFlags): Promise<unknown> {
   const what = path === "-" ? "Standard input (--input -)" : `The file of --input, ${path},`;
   const given =
@@ -227,7 +226,9 @@ function setMember(target: unknown, [key = "", ...rest]: string[], value: unknow
 /** Editors save in several steps, in place or by renaming another file. */
 const SETTLE_MS = 100;
 
-/** Notes changes from now on. `next` answers after the first of them; false: stopped by the signal. */
+/**
+ * Records changes from now on. `next` resolves with true after the first change, or with false once the signal aborts.
+ */
 function watchFiles(paths: readonly string[]): Disposable & { next(signal: AbortSignal): Promise<boolean> } {
   const changed = Promise.withResolvers<boolean>();
   const folders = Map.groupBy(paths, (path) => dirname(resolve(path)));

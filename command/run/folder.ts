@@ -8,10 +8,10 @@ import { checkFileName } from "#kernel/file-names.ts";
 import { Failure, usageFailure } from "../failure.ts";
 
 const IGNORED = [".git", "node_modules"];
-/** What Windows calls them besides. */
+/** Short (8.3) names that Windows gives to these folders. */
 const SHORT_NAME = /^(git|node_m)~\d+$/;
 const MAX_FILES = 1_000;
-/** Of a local run; a server has a limit of its own. */
+/** Applies to local runs only; servers set their own limit. */
 const MAX_LOCAL_BYTES = 64 * 1024 * 1024;
 /** Folders and files looked at: more is not the folder that was meant. */
 const MAX_ENTRIES = 100_000;
@@ -75,7 +75,7 @@ async function readPiece(file: string, offset: number, length: number): Promise<
   return bytes.subarray(0, bytesRead);
 }
 
-/** What statfs of Linux calls /proc: folders cannot be made there, and Node tries without end. */
+/** Type of /proc in Linux' statfs. Folders cannot be created there, and Node tries without end. */
 const PROC_TYPE = 0x9fa0;
 
 /** Throws a usage failure where the folder of the artifacts is none and cannot be made. It is not made yet. */
@@ -149,8 +149,9 @@ export async function writeArtifact(
 }
 
 /**
- * Whether a file system may take this for `.git` or `node_modules`: most of Windows and macOS fold case, some drop characters that are
- * not seen, dots and spaces at the end, or take what follows a colon for a stream of the file.
+ * Returns true if a file system may treat this name as `.git` or `node_modules`: most file systems of Windows and
+ * macOS fold case; some drop invisible characters, or trailing dots and spaces, or take the part after a colon for a
+ * stream of the file.
  */
 function holdsPrograms(segment: string): boolean {
   const folded = segment

@@ -14,9 +14,9 @@ import { findPlaces } from "./root.ts";
 export interface Imports {
   /** The script's name among them, if it imports any. */
   name?: string;
-  /** By name in the workspace. */
+  /** Contents by name in the workspace. */
   files: Record<string, string>;
-  /** Where they lie. */
+  /** Their paths on disk. */
   paths: string[];
   /** The script or a file has an error that the run would have, too. */
   error?: { name: string; message: string; line: number; column: number; file?: string };

@@ -22,9 +22,9 @@ const MAX_USUAL_MEMORY_MB = 1024;
 export interface LocalRunOptions {
   required: readonly string[];
   isolation: "strict" | "standard" | "development";
-  /** A module with functions; null: no tools. */
+  /** Module with functions, or null without tools. */
   toolsFile: string | null;
-  /** Of each run; undefined: the default. */
+  /** Limit of each run; undefined for the default. */
   memoryMb: number | undefined;
   /** Calls of destructive tools are made without asking. */
   yes: boolean;

@@ -86,7 +86,7 @@ async function runOnServer(
   }
 }
 
-/** Of a run that ended because this program was stopped. */
+/** Shown for a run that ended because this program was stopped. */
 export function killedReport(id: number | null): RunReport {
   return { ...emptyReport(id), exitState: "canceled", reason: "killed", error: "The run was killed." };
 }

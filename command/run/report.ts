@@ -12,13 +12,13 @@ export interface RunLimits {
   timeoutMs?: number | null;
   memoryMb?: number;
   cpuMs?: number;
-  /** JSON data; undefined: none. */
+  /** JSON data, or undefined if there is none. */
   input?: unknown;
   /** The workspace, by name: files of a folder, and texts. */
   files?: Record<string, FolderFile | string>;
   /** The script's own name among them. */
   name?: string;
-  /** Where what the script writes is put. */
+  /** Folder for the artifacts. */
   artifactsFolder?: string;
 }
 
@@ -27,7 +27,7 @@ export type RunScript = (code: string, limits: RunLimits) => Promise<RunEnding>;
 
 export interface RunEnding {
   report: RunReport;
-  /** Of its artifacts; null: all of them, if any, are written. */
+  /** Why an artifact could not be written, or null if all were. */
   failure: Failure | null;
 }
 
@@ -51,12 +51,12 @@ export interface RunReport {
   warnings: RunWarning[];
   stdout: string;
   stderr: string;
-  /** What the script put out, merged. */
+  /** Merged `cyrnel.output` of the script. */
   output: Record<string, unknown>;
   usage: Record<string, number> | null;
 }
 
-/** Of a run that nothing is known of. */
+/** Stands for a run whose outcome is unknown. */
 export function emptyReport(id: number | null): RunReport {
   return {
     id,

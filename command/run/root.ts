@@ -1,11 +1,11 @@
-/** Where what a script imports may lie: nothing outside of these folders is read for it. */
+/** Finds the root folder of a script's imports. Nothing outside of it is read for them. */
 import { existsSync, readFileSync } from "node:fs";
 import { realpath } from "node:fs/promises";
 import path from "node:path";
 import { usageFailure } from "../failure.ts";
 
 export interface Places {
-  /** Of the script. */
+  /** Folder of the script. */
   folder: string;
   /** Files that it imports have to lie in it. */
   base: string;
@@ -30,7 +30,7 @@ export async function findPlaces(script: string, root: string | undefined): Prom
   };
 }
 
-/** The nearest folder of this kind; null: there is none up to the root of the file system. */
+/** Returns the nearest such folder upwards, or null. */
 function findUpwards(folder: string, isIt: (at: string) => boolean): string | null {
   for (let at = folder; ; at = path.dirname(at)) {
     if (isIt(at)) return at;
@@ -38,7 +38,7 @@ function findUpwards(folder: string, isIt: (at: string) => boolean): string | nu
   }
 }
 
-/** Whether packages of several projects are installed here: by npm and others, or by pnpm. */
+/** Returns true if this folder is the root of an npm or pnpm workspace. */
 function isWorkspace(at: string): boolean {
   if (existsSync(path.join(at, "pnpm-workspace.yaml"))) return true;
   try {

@@ -1,4 +1,4 @@
-/** Where two JSON values differ, as paths, and how that is shown: lines with a sign, red and green. */
+/** Finds the differences between two JSON values, and shows them as signed lines, red and green. */
 import { toPointer } from "../forms/settings-patch.ts";
 import { Plain } from "../parts/json-tree.tsx";
 import { type Approval, get, useResource } from "../server/api.ts";

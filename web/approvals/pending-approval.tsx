@@ -240,7 +240,7 @@ function visibleForm(schema: Record<string, unknown>): Record<string, unknown> |
   return visibleJson(JSON.parse(bare)) === bare ? JSON.parse(mapTexts(visibleText)) : null;
 }
 
-/** What was typed where a question names no schema: JSON if it is any, else the words. */
+/** Reads the answer to a question without a schema: JSON if it parses, otherwise text. */
 function readWords(text: string): unknown {
   if (text === "") return true;
   try {

@@ -7,13 +7,13 @@ import { parser } from "@lezer/javascript";
 
 export interface Member {
   name: string;
-  /** As written, cut to a line. */
+  /** Type as declared, cut to a line. */
   detail: string;
   doc: string;
   /** Or a class. */
   isFunction: boolean;
   isOptional: boolean;
-  /** What has its members: its type, or the body of a class. Null for a function. */
+  /** Node that has its members: its type, or the body of a class. Null for a function. */
   type: SyntaxNode | null;
   /** Their types, in order. */
   parameters: readonly SyntaxNode[];
@@ -22,10 +22,10 @@ export interface Member {
 }
 
 export interface Declarations {
-  /** Of a global; then of one of its members. */
+  /** Describes a global, or one of its members. */
   globals: ReadonlyMap<string, Member>;
   membersOf(member: Member): readonly Member[];
-  /** Of the parameter at that place, from 0. */
+  /** Type of the parameter at this position, from 0. */
   membersOfParameter(member: Member, index: number): readonly Member[];
 }
 
@@ -131,7 +131,7 @@ export function readDeclarations(text: string): Declarations {
     let doc = "";
     for (let child = body.firstChild; child !== null; child = child.nextSibling) {
       if (child.name === "BlockComment") doc = readComment(slice(child));
-      // Of a class, what it has itself: which variables are made of it is not known.
+      // Reads the static members of a class only, because it is unknown which variables hold instances.
       if (!/^(Property|Method)Type$/.test(child.name) && child.getChild("static") === null) continue;
       const name = child.getChild("PropertyDefinition");
       if (name) members.push(readMember(child, slice(name), doc, scope));
@@ -199,7 +199,7 @@ function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** What it does not understand is `any`. */
+/** Types it does not understand become `any`. */
 function typeOfSchema(schema: unknown, root: JsonObject, depth: number): string {
   if (!isObject(schema) || depth > MAX_INPUT_DEPTH) return "any";
   const { $ref, properties, required, items, type } = schema;

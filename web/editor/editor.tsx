@@ -29,7 +29,7 @@ import { completeDeclared } from "./completion.ts";
 import { type Declarations, declareInput, readDeclarations } from "./declarations.ts";
 import type { InstalledPackage, PackageTypes } from "./packages.ts";
 
-/** What the page may ask of the editor. */
+/** Methods of the editor for the page. */
 export interface EditorHandle {
   goToLine(line: number): void;
 }
@@ -42,7 +42,7 @@ interface EditorProps {
   error?: MarkedError | null;
   /** The text of `/tools/types.d.ts`. */
   declarations?: string | null;
-  /** What types `cyrnel.input`: its schema, or an example. */
+  /** Schema or example that types `cyrnel.input`. */
   input?: { inputSchema?: Record<string, unknown>; input?: unknown };
   isReadOnly?: boolean;
   label: string;
@@ -110,7 +110,7 @@ export default function Editor(props: EditorProps) {
   return <div class="editor" ref={parent} />;
 }
 
-/** What is installed is asked for when a script first names a package; again where that has failed. */
+/** Loads the installed packages when a script first names one, and again after a failure. */
 function loadPackagesOnce(): () => Promise<PackageTypes> {
   let loading: Promise<PackageTypes> | null = null;
   async function load(): Promise<PackageTypes> {
@@ -134,7 +134,7 @@ async function loadTypes({ name, version }: InstalledPackage): Promise<Record<st
   return files;
 }
 
-/** What wraps a selection in place of replacing it. */
+/** Characters that wrap a selection instead of replacing it. */
 const WRAPPING = /^[([{'"`]$/;
 
 /**

@@ -41,7 +41,7 @@ function answer(from: number, members: readonly Exported[]): CompletionResult | 
   return { from, validFor: VALID, options };
 }
 
-/** Where a name of the script was imported from, and as what. */
+/** Package and export that a name of the script was imported from. */
 function findImported(text: string, local: string): { specifier: string; name: string } | null {
   for (const [, whole, all, list = "", specifier = ""] of text.matchAll(IMPORT)) {
     if (local === all) return { specifier, name: "*" };

@@ -1,6 +1,6 @@
 /**
- * What the editor knows of installed packages: their specifiers, what each exports, and the members of what is imported as a
- * whole. Read from their declarations, which are loaded when a script names one; what it does not understand it leaves out.
+ * Knows the installed packages: their specifiers, their exports, and the members of namespace imports. It reads their
+ * declarations, which load when a script names a package, and skips what it does not understand.
  */
 
 export interface InstalledPackage {
@@ -15,9 +15,9 @@ export type LoadTypes = (of: InstalledPackage) => Promise<Record<string, string>
 export interface Exported {
   name: string;
   kind: "function" | "class" | "variable" | "type" | "namespace";
-  /** As written, cut to a line. */
+  /** Type as declared, cut to a line. */
   detail: string;
-  /** Of a namespace: the file that it is. */
+  /** File of a namespace export. */
   file: string | null;
 }
 
@@ -25,7 +25,7 @@ export interface PackageTypes {
   specifiers(): string[];
   /** Empty for what is not installed. */
   exportsOf(specifier: string): Promise<readonly Exported[]>;
-  /** Of what a script has imported: `z` of `import { z } from "zod"`; `*` of all of it. */
+  /** Names a script has imported: `z` for `import { z } from "zod"`, `*` for a namespace. */
   membersOf(specifier: string, name: string): Promise<readonly Exported[]>;
 }
 

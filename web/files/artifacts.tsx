@@ -1,4 +1,4 @@
-/** What a process was given and what its run left: each file with a preview of what can be shown safely, and saved to the disk. */
+/** Input files and artifacts of a run, each with a safe preview and a download. */
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { visibleLine } from "#client/visible-text.ts";

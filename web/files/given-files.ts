@@ -13,9 +13,9 @@ import { SERVER_URL, waitForServer } from "../server/connection.ts";
 const MAX_AT_ONCE = 3;
 
 export interface GivenFile {
-  /** Of this page. */
+  /** Identifies a file on this page. */
   readonly key: number;
-  /** As the script finds it. */
+  /** Name under which the script finds it. */
   name: string;
   size: number;
   /** Null until it is uploaded. */
@@ -102,7 +102,7 @@ export function replaceFiles(files: Process["files"]): void {
   }
 }
 
-/** What is wrong with the name; null: nothing. */
+/** Returns why the name is invalid, or null. */
 export function problemOf({ key: fileKey, name }: GivenFile): string | null {
   const wrong = checkFileName(name);
   if (wrong !== null) return `The file name ${wrong}.`;
@@ -110,7 +110,7 @@ export function problemOf({ key: fileKey, name }: GivenFile): string | null {
   return isTaken ? "Another file already has this name." : null;
 }
 
-/** As `POST /processes` takes them. Throws where one cannot be given yet. */
+/** Returns the files in the form of `POST /processes`. Throws if one is not ready. */
 export function readFiles(): { files?: Record<string, { id: string }> } {
   const files = givenFiles.value.map((file): [string, { id: string }] => {
     const { name, id, error } = file;

@@ -30,7 +30,7 @@ const MAX_CELL_CHARACTERS = 200;
 const SEPARATORS: Readonly<Record<string, string>> = { "text/csv": ",", "text/tab-separated-values": "\t" };
 const TEXT_TYPE =
   /^(?:text\/.+|image\/svg\+xml|application\/(?:.+\+)?(?:xml|json|yaml|jsonl|javascript|sql|toml))$/;
-/** By their first bytes, as hexadecimal digits: the type that a picture is shown as. */
+/** Image types by their first bytes, in hexadecimal. */
 const SIGNATURES: readonly (readonly [type: string, start: RegExp])[] = [
   ["image/png", /^89504e470d0a1a0a/],
   ["image/jpeg", /^ffd8ff/],

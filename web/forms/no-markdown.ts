@@ -1,4 +1,4 @@
-/** What the form library would show descriptions as Markdown with: here they are plain text, and nothing is rendered. */
+/** Replaces the Markdown renderer of the form library: descriptions are plain text here. */
 export function Markdown(): null {
   return null;
 }

@@ -26,7 +26,7 @@ interface SettingsProps {
 
 type Read<T> = (signal: AbortSignal) => Promise<{ data?: T; error?: unknown; response: Response }>;
 
-/** What is stored, and how it is changed: refused where it has another entity tag by then. */
+/** Loads and changes stored settings. A change is refused if the entity tag has changed meanwhile. */
 function useStored<T>({ kind, id }: Owner, what: "config" | "secrets", read: Read<T>) {
   const stored = useResource(
     async (signal) => {
@@ -172,7 +172,7 @@ interface FrameProps {
   title: string;
   /** JSON Pointers of what is stored and not used. */
   outdated: readonly string[];
-  /** What is the matter with them. */
+  /** Problems of the values. */
   about: string;
   children: ComponentChildren;
 }

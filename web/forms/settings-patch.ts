@@ -1,4 +1,4 @@
-/** What was changed in a form, as JSON Patch for the server. Pure. */
+/** Turns the changes made in a form into a JSON Patch for the server. Pure. */
 
 export type PatchOperation = { op: "add"; path: string; value: unknown } | { op: "remove"; path: string };
 

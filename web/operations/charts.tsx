@@ -8,7 +8,7 @@ const HEIGHT = 120;
 const GAP = 3;
 
 interface FrameProps {
-  /** What a screen reader says. */
+  /** Text for screen readers. */
   label: string;
   /** Under the left end of the axis, and the right one. */
   axis: readonly [string, string];
@@ -42,7 +42,7 @@ interface LineChartProps {
   label: string;
   /** The first is filled. */
   series: Record<string, readonly number[]>;
-  /** Of the values, in ms, ascending; the last is at the right edge. */
+  /** Times of the values in ms, ascending; the last is at the right edge. */
   times: readonly number[];
   /** From the left edge to the right. */
   spanMs: number;

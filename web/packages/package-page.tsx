@@ -90,7 +90,7 @@ export default function PackagePage({ name, version }: { name: string; version: 
   );
 }
 
-/** What its tarball was checked against. */
+/** Hash that its tarball was checked against. */
 function Integrity({ of: { name, integrity } }: { of: PackageDetails["tree"][number] }) {
   return (
     <>

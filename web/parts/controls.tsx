@@ -1,4 +1,4 @@
-/** What is pressed: buttons, switches, and the dialogs that they open. */
+/** Buttons, switches, and the dialogs they open. */
 import type { ButtonHTMLAttributes, ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { Icon, type IconName } from "./icons.tsx";
@@ -121,7 +121,7 @@ export function Dialog({ title, onClose, children }: DialogProps) {
 interface ConfirmButtonProps {
   label: string;
   question: string;
-  /** What the button in the dialog says; without it, `label`. */
+  /** Label of the button in the dialog. Default: `label`. */
   confirm?: string;
   onConfirm: () => void;
   look?: string;

@@ -14,7 +14,7 @@ interface LoadedProps<T> {
   children: (data: T) => ComponentChildren;
 }
 
-/** What was loaded; until then, that it loads or why it could not be. */
+/** Shows what was loaded; before that, a loading state or the error. */
 export function Loaded<T>({ resource: { data, error, reload }, error: other, children }: LoadedProps<T>) {
   return (
     <>

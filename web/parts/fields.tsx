@@ -22,7 +22,7 @@ export function useFields<T extends Record<string, string>>(initial: T) {
 
 interface FormProps {
   action: Action;
-  /** What the button says. */
+  /** Label of the button. */
   submit: string;
   icon?: IconName;
   /** Not all of it is filled in. */

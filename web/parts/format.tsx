@@ -77,7 +77,7 @@ function tick(): void {
 setInterval(tick, TICK_MS);
 document.addEventListener("visibilitychange", tick);
 
-/** Of what has been: "3 min ago"; the exact time is its title. */
+/** Shows a past time as "3 min ago", with the exact time as its title. */
 export function Ago({ at }: { at: string }) {
   return (
     <time dateTime={at} title={formatTime(at)}>
@@ -86,7 +86,7 @@ export function Ago({ at }: { at: string }) {
   );
 }
 
-/** Of what is to come: "in 3 min". */
+/** Shows a future time as "in 3 min". */
 export function In({ at }: { at: string }) {
   return (
     <time dateTime={at} title={formatTime(at)}>

@@ -1,7 +1,7 @@
 /** The icons, and the mark of the product. Their paths are Lucide's (ISC; some from Feather, MIT: web/icons-license.md). */
 import paths from "./icons.json" with { type: "json" };
 
-/** As Lucide calls it. Each is one path in a square of 24. */
+/** Paths by Lucide's names, in a square of 24. */
 export type IconName = keyof typeof paths;
 
 interface IconProps {
@@ -9,7 +9,7 @@ interface IconProps {
   /** In pixels, where the style of the place has none. */
   size?: number;
   color?: string;
-  /** What it says to a screen reader. Without it, the icon only decorates. */
+  /** Text for screen readers. Without it, the icon is decorative. */
   label?: string;
 }
 

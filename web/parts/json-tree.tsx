@@ -7,7 +7,7 @@ import { Card } from "./layout.tsx";
 
 const OPEN_DEPTH = 3;
 const OPEN_MAX_CHILDREN = 40;
-/** What is open at first has no more, however it is nested. */
+/** Limit of the nodes that are open at first, however nested. */
 const OPEN_MAX_NODES = 400;
 const CHILDREN_STEP = 100;
 const MAX_NAME_CHARACTERS = 200;
@@ -26,7 +26,7 @@ export function JsonTree({ value }: { value: unknown }) {
 interface JsonCardProps {
   title: string;
   value: unknown;
-  /** What the button that copies the value is called. */
+  /** Label of the copy button. */
   copy: string;
   side?: ComponentChildren;
 }
@@ -114,7 +114,7 @@ function Text({ text }: { text: string }) {
   );
 }
 
-/** What something is called by its author, and its id. */
+/** Name given by its author, and its id. */
 export function Named({ name, id }: { name: string; id: string }) {
   return (
     <>

@@ -1,4 +1,4 @@
-/** What pages are put together from: head, cards, lists, facts, notices. */
+/** Building blocks of pages: head, cards, lists, facts, notices. */
 import type { AriaRole, ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Icon, type IconName } from "./icons.tsx";
@@ -7,7 +7,7 @@ interface PageHeadProps {
   title: ComponentChildren;
   about?: ComponentChildren;
   back?: { href: string; label: string };
-  /** What can be done with what the page shows. */
+  /** Actions for what the page shows. */
   children?: ComponentChildren;
 }
 
@@ -90,7 +90,7 @@ interface EmptyProps {
   icon: IconName;
   title: string;
   text?: string;
-  /** What can be done about it. */
+  /** Actions that help. */
   children?: ComponentChildren;
 }
 
@@ -191,7 +191,7 @@ interface TailProps {
   label: string;
   class: string;
   role?: AriaRole;
-  /** Whether more comes. */
+  /** True if there are more items. */
   isLive?: boolean;
   children: ComponentChildren;
 }

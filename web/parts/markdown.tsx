@@ -15,7 +15,7 @@ const ENTITIES: Record<string, string> = {
   "&#39;": "'",
 };
 
-/** What only surrounds what is in it. */
+/** Tokens that only contain other tokens. */
 const PLAIN: Partial<Record<string, "h3" | "p" | "strong" | "em" | "del" | "blockquote" | "li">> = {
   heading: "h3",
   paragraph: "p",

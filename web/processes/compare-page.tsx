@@ -9,7 +9,7 @@ import { StateChip } from "../runs/outcome.tsx";
 import { get, type Process, useResource } from "../server/api.ts";
 
 const MAX_EDITS = 2000;
-/** Of a line. */
+/** Limit of a shown line, in characters. */
 const MAX_CHARACTERS = 2000;
 
 export default function ComparePage({ one, other }: { one: string; other: string }) {

@@ -41,7 +41,7 @@ export default function ProcessesPage() {
   const { reload } = processes;
   useEffect(() => {
     const stop = new AbortController();
-    // Where the server refuses, it refuses the list too, and says why there.
+    // A refusal of this request needs no message: the list is refused too, and says why.
     followStream("/processes/stream", stop.signal, reload).catch(() => {});
     return () => stop.abort();
   }, [reload]);

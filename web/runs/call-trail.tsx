@@ -13,7 +13,7 @@ const LOOKS: Record<string, string> = {
   unknown: "wait",
 };
 const MAX_SHOWN = 300;
-/** Of a lane, in units of its drawing. */
+/** Width of a lane, in units of its drawing. */
 const WIDTH = 1000;
 const MIN_BAR = 8;
 

@@ -26,7 +26,7 @@ export const limits = signal(NO_LIMITS);
 /** JSON as it stands in its fields; empty: none. */
 export const input = signal("");
 export const inputSchema = signal("");
-/** Of the script among its files, where it has one: its imports are relative to it. */
+/** Name of the script among its files, if any. Its imports are relative to it. */
 export const scriptName = signal<string | null>(null);
 /** The process started last from here. */
 export const started = signal<number | null>(null);

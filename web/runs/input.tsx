@@ -81,7 +81,7 @@ export function DraftInput() {
   );
 }
 
-/** What a process was given; it may be run again with another input. */
+/** Shows the input of a run, which can be run again with another one. */
 export function GivenInput({ process, onRun }: { process: Process; onRun: () => void }) {
   const [text, setText] = useState<string | null>(null);
   const running = useAction();

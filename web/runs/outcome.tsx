@@ -14,7 +14,7 @@ const LOOKS: Record<string, string> = {
   terminating: "wait",
 };
 
-/** What the reasons mean where the word alone may not say enough. */
+/** Explains reasons whose word alone may not say enough. */
 export const REASONS: Record<string, string> = {
   script_error: "The script threw an error.",
   unhandled_rejection: "A call or promise failed, and no code handled it.",

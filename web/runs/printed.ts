@@ -1,4 +1,4 @@
-/** What a script has printed, as far as a page shows it: the end of it, in pieces of one stream each. Pure. */
+/** Keeps the end of what a script printed, in pieces of one stream each, as far as a page shows it. Pure. */
 import { visibleText } from "#client/visible-text.ts";
 
 interface Chunk {
@@ -59,7 +59,7 @@ const SEQUENCES = new RegExp(
 );
 const LINE_ENDS = /\r+\n?/g;
 
-/** What a program prints for a terminal, as text that cannot act: no colours, no links, no cursor. */
+/** Turns text for a terminal into text that cannot act: no colours, no links, no cursor. */
 export function toPlainText(text: string): string {
   return visibleText(text.replace(SEQUENCES, "").replace(LINE_ENDS, "\n"));
 }

@@ -49,7 +49,7 @@ export default function RunPage() {
   const run = () =>
     starting.run(async () => {
       const { id } = await post("/processes", {
-        // Where the answer is lost, asking again does not run it twice.
+        // Retrying after a lost answer does not run the script twice.
         params: { header: { "idempotency-key": makeRequestKey() } },
         body: {
           code: draft.value,
@@ -153,7 +153,7 @@ export default function RunPage() {
   );
 }
 
-/** As the API takes them. Throws with what is wrong with one. */
+/** Returns the input in the form of the API. Throws if it is invalid. */
 function readInput(): { input?: unknown; inputSchema?: Record<string, unknown> } {
   const value = readJson("The input", input.value);
   const schema = readSchema(inputSchema.value);

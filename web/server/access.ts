@@ -4,7 +4,7 @@ import { storedText } from "./storage.ts";
 
 const stored = storedText(() => sessionStorage, "cyrnel.key");
 
-/** Whether the server lets in callers without a key; it says so in the page. */
+/** True if the server admits callers without a key; it says so in the page. */
 const isOpen = document.querySelector('meta[name="cyrnel-access"]')?.getAttribute("content") === "open";
 
 export const key = signal<string | null>(stored.read());

@@ -20,7 +20,7 @@ export type Approval = Schemas["Approval"];
 type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 type PathOf<M extends Method> = ClientPathsWithMethod<Client<paths>, Lowercase<M>>;
 type InitOf<M extends Method, P extends PathOf<M>> = FetchOptions<paths[P][Lowercase<M>]>;
-/** What an answer holds. */
+/** Body of a successful answer. */
 type Answer<P extends PathOf<M>, M extends Method = "GET", I = unknown> = MethodResponse<
   Client<paths>,
   Lowercase<M>,
@@ -45,7 +45,7 @@ export type LogRecord = Answer<"/logs">["logs"][number];
 export type EnvironmentReport = Answer<"/environment">;
 export type Replica = Answer<"/replicas">["replicas"][number];
 
-/** As many items as one answer may have. */
+/** Largest page the API returns. */
 export const ALL = { params: { query: { limit: "200" } } } as const;
 
 const MAX_RETRIES = 2;
@@ -120,7 +120,7 @@ export function endRefusedSession({ status }: Pick<Response, "status">, sentWith
 
 export interface Resource<T> {
   data: T | null;
-  /** Of the last attempt; `data` may be from before. */
+  /** Error of the last attempt; `data` may be older. */
   error: unknown;
   /** Loads again; what is loading already is loaded once more after it. */
   reload(): void;
@@ -132,7 +132,7 @@ export interface Resource<T> {
  */
 type Pace = "when seen" | "until loaded" | number;
 
-/** What a GET answers. A change of `path` or `init` drops what was loaded for others. */
+/** Loads the answer to a GET. A change of `path` or `init` drops the old answer. */
 export function useGet<P extends PathOf<"GET">, I extends InitOf<"GET", P>>(
   path: P,
   init: I,

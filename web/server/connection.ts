@@ -1,4 +1,4 @@
-/** Whether the server answers: seen from every request; while it does not, /health is asked until it does. */
+/** Tracks whether the server answers, from every request. While it does not, /health is polled. */
 import { signal } from "@preact/signals";
 
 /** The address of this page without its last part: a proxy may serve it under a path. */

@@ -1,4 +1,4 @@
-/** What tools are for, each with all of its description: of a rule of the adapter `http` that is what it lets scripts send. */
+/** Full descriptions of tools. For rules of the adapter `http` they say what scripts may send. */
 import { Loaded } from "../parts/failure.tsx";
 import { count } from "../parts/format.tsx";
 import { Plain } from "../parts/json-tree.tsx";

@@ -14,7 +14,7 @@ import { DemoButton } from "./demo.tsx";
 const WAYS = { paste: "Paste", file: "File", url: "URL", registry: "Registry" };
 type Way = keyof typeof WAYS;
 
-/** What the request may hold. Larger definitions are installed from a URL. */
+/** Limit of the request. Larger definitions are installed from a URL. */
 const MAX_DEFINITION_BYTES = 30 * 1024 * 1024;
 
 const PLACEHOLDERS: Record<string, string> = {
@@ -55,7 +55,7 @@ export default function InstallPage() {
       ...(way === "url" ? { url } : { content: readContent(text, way) }),
     };
   };
-  /** What was shown of another text says nothing about this one. */
+  /** A preview of another text says nothing about this one. */
   const state = JSON.stringify([way, adapter, url, values.operations, way === "file" ? file : content]);
   const shown = preview?.of === state ? preview.shown : null;
   const look = () =>

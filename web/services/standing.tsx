@@ -1,4 +1,4 @@
-/** Whether a service can be called, and if not, why and what to do. */
+/** Says whether a service can be called and, if not, why and what to do. */
 import { Plain } from "../parts/json-tree.tsx";
 import { Notice } from "../parts/layout.tsx";
 import type { Service } from "../server/api.ts";
