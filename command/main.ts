@@ -51,7 +51,7 @@ function openShell(signal: AbortSignal): Shell {
     exitCode: EXIT.ok,
     become(program, args, more) {
       process.execve?.(program, [program, ...args], { ...(env as Record<string, string>), ...more });
-      throw new Error("This system cannot turn one program into another.");
+      throw new Error("This system cannot replace the running program (execve is missing).");
     },
   };
 }

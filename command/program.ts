@@ -36,12 +36,12 @@ const COMMANDS: ((program: Command, shell: Shell) => void)[] = [
 export function createProgram(shell: Shell, version: string): Command {
   const program = new Command("cyrnel");
   program
-    .description("Runs TypeScript that you did not write: on a server, or locked down on this machine.")
+    .description("Runs TypeScript you did not write: on a server, or locked down on this machine.")
     .version(version, "-V, --version", "print the version")
-    .helpOption("-h, --help", "explain the command")
-    .helpCommand("help [command]", "Explains a command")
+    .helpOption("-h, --help", "show help")
+    .helpCommand("help [command]", "Shows help for a command")
     .option("--url <url>", `address of the server (CYRNEL_URL; default ${DEFAULT_URL})`)
-    .option("--key <key>", "API key (better: CYRNEL_API_KEY, which other users cannot read)")
+    .option("--key <key>", "API key; prefer CYRNEL_API_KEY, which other users cannot read")
     .option("--json", "print the answer as JSON")
     .showSuggestionAfterError()
     .exitOverride()
@@ -69,6 +69,6 @@ Examples:
 export function toUsageFailure(error: unknown): Failure | null | unknown {
   if (!(error instanceof CommanderError)) return error;
   if (error.exitCode === 0) return null;
-  if (error.code === "commander.help") return usageFailure("Which command? See: cyrnel --help");
+  if (error.code === "commander.help") return usageFailure("No command given. See: cyrnel --help");
   return usageFailure(error.message.replace(/^error: /, "").replaceAll("\n", " "));
 }

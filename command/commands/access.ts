@@ -13,27 +13,23 @@ import { addCommand, changeEach, examples, printList } from "./resource.ts";
 type Scope = paths["/keys"]["post"]["requestBody"]["content"]["application/json"]["scopes"][number];
 
 export function addKeys(program: Command, shell: Shell): void {
-  const keys = addCommand(
-    program,
-    "keys|key",
-    "Makes, lists and revokes API keys: what each may do, and which tools it sees.",
-  );
-  addCommand(keys, "create", "Makes a key and prints it alone on standard output. It is shown this once.")
+  const keys = addCommand(program, "keys|key", "Creates, lists and revokes API keys.");
+  addCommand(keys, "create", "Creates a key and prints it, alone, on standard output. It is shown only once.")
     .argument("<name>", "what it is for")
     .requiredOption(
       "--scopes <names>",
-      "what it may do: processes:write,processes:read,processes:all,services:admin,modules:admin,packages:admin,approvals:decide,keys:admin,logs:read",
+      "scopes: processes:write,processes:read,processes:all,services:admin,modules:admin,packages:admin,approvals:decide,keys:admin,logs:read",
       collect,
     )
-    .option("--role <id>", "which tools it sees (default: all)")
-    .option("--expires <time>", "stops working after this time, such as 24h", parseDuration)
+    .option("--role <id>", "role that limits its tools (default: none, all tools)")
+    .option("--expires <time>", "lifetime, such as 24h", parseDuration)
     .addHelpText(
       "after",
       examples("cyrnel keys create agent --scopes processes:write,processes:read --expires 24h"),
     )
     .action(act(shell, createKey));
-  addCommand(keys, "list|ls", "Lists the keys that are not revoked.").action(act(shell, listKeys));
-  addCommand(keys, "revoke", "Revokes keys, at once.")
+  addCommand(keys, "list|ls", "Lists the live keys.").action(act(shell, listKeys));
+  addCommand(keys, "revoke", "Revokes keys at once.")
     .argument("<id...>", "ids of keys")
     .action(changeEach(shell, "Key", "revoked", (client, params) => client.DELETE("/keys/{id}", { params })));
 }
@@ -44,7 +40,7 @@ async function createKey(
   { scopes = [], role, expires }: { scopes?: string[]; role?: string; expires?: number },
 ): Promise<void> {
   if (expires === Number.POSITIVE_INFINITY)
-    throw usageFailure("--expires takes a time; leave it out for a key that does not expire.");
+    throw usageFailure("--expires needs a time such as 24h. Omit it for a key that does not expire.");
   const body = {
     name,
     scopes: scopes as Scope[],
@@ -53,32 +49,38 @@ async function createKey(
   };
   const made = unwrap(await session.client.POST("/keys", { body }));
   session.print(made, (one) => `${one.key}\n`);
-  if (!session.json) session.stderr.write(`Key ${made.id}. Keep it now: it is not shown again.\n`);
+  if (!session.json) session.stderr.write(`Key ${made.id}. Save it now: it is not shown again.\n`);
 }
 
 async function listKeys(session: Session): Promise<void> {
   const keys = await readAll("keys", (query) => session.client.GET("/keys", { params: { query } }));
-  printList(session, "keys", keys, "There are no keys.", {
-    ID: (one) => one.id,
-    NAME: (one) => one.name,
-    KEY: (one) => `${one.prefix}…`,
-    ROLE: (one) => one.roleId,
-    EXPIRES: (one) => until(one.expiresAt),
-    USED: (one) => ago(one.lastUsedAt),
-    SCOPES: (one) => one.scopes.join(","),
-  });
+  printList(
+    session,
+    "keys",
+    keys,
+    "No keys yet. Create one: cyrnel keys create <name> --scopes processes:write,processes:read",
+    {
+      ID: (one) => one.id,
+      NAME: (one) => one.name,
+      KEY: (one) => `${one.prefix}…`,
+      ROLE: (one) => one.roleId,
+      EXPIRES: (one) => until(one.expiresAt),
+      USED: (one) => ago(one.lastUsedAt),
+      SCOPES: (one) => one.scopes.join(","),
+    },
+  );
 }
 
 export function addRoles(program: Command, shell: Shell): void {
   const roles = addCommand(
     program,
     "roles|role",
-    "Makes, lists and deletes roles: patterns of tools that a key may see and call.",
+    "Creates, lists and deletes roles: patterns of the tools that a key may see and call.",
   );
-  addCommand(roles, "create", "Makes a role. Without --allow it allows nothing.")
+  addCommand(roles, "create", "Creates a role. Without --allow it allows nothing.")
     .argument("<name>", "what it is for")
-    .option("--allow <patterns>", "tools it sees: shop.*,mail.send", collect)
-    .option("--deny <patterns>", "tools it does not see, even if --allow names them", collect)
+    .option("--allow <patterns>", "visible tools: shop.*,mail.send", collect)
+    .option("--deny <patterns>", "hidden tools, even if --allow names them", collect)
     .option(
       "--packages <patterns>",
       "npm packages its scripts may import: zod,@scope/* (default: all)",
@@ -87,7 +89,7 @@ export function addRoles(program: Command, shell: Shell): void {
     .addHelpText("after", examples("cyrnel roles create reader --allow 'shop.get*'"))
     .action(act(shell, createRole));
   addCommand(roles, "list|ls", "Lists the roles.").action(act(shell, listRoles));
-  addCommand(roles, "rm", "Deletes roles that no key and no policy names.")
+  addCommand(roles, "rm", "Deletes roles that no key and no rule uses.")
     .argument("<id...>", "ids of roles")
     .action(
       changeEach(shell, "Role", "deleted", (client, params) => client.DELETE("/roles/{id}", { params })),
@@ -105,7 +107,7 @@ async function createRole(
 
 async function listRoles(session: Session): Promise<void> {
   const roles = await readAll("roles", (query) => session.client.GET("/roles", { params: { query } }));
-  printList(session, "roles", roles, "There are no roles: every key sees all tools.", {
+  printList(session, "roles", roles, "No roles yet: every key sees all tools.", {
     ID: (one) => one.id,
     NAME: (one) => one.name,
     ALLOW: (one) => one.allow.join(","),
@@ -118,9 +120,9 @@ export function addPolicies(program: Command, shell: Shell): void {
   const policies = addCommand(
     program,
     "policies|policy",
-    "Decides which calls are allowed, asked about or blocked: the first policy that matches a call counts.",
+    "Manages the rules that allow, ask about or block calls. The first rule that matches a call decides.",
   );
-  addCommand(policies, "add", "Adds a policy after all others.")
+  addCommand(policies, "add", "Adds a rule after all others.")
     .argument("<decision>", "allow, ask or block")
     .argument("<service.tool>", "patterns: shop.*, *.delete*")
     .option("--role <id>", "only for calls under this role")
@@ -131,14 +133,12 @@ export function addPolicies(program: Command, shell: Shell): void {
       examples("cyrnel policies add ask 'shop.delete*'", "cyrnel policies add block 'mail.*' --expires 24h"),
     )
     .action(act(shell, addPolicy));
-  addCommand(policies, "list|ls", "Lists the policies in the order in which they are applied.").action(
-    act(shell, listPolicies),
-  );
-  addCommand(policies, "order", "Puts all policies in the given order.")
-    .argument("<id...>", "ids of all policies")
+  addCommand(policies, "list|ls", "Lists the rules in order.").action(act(shell, listPolicies));
+  addCommand(policies, "order", "Reorders all rules.")
+    .argument("<id...>", "ids of all rules")
     .action(act(shell, orderPolicies));
-  addCommand(policies, "rm", "Deletes policies.")
-    .argument("<id...>", "ids of policies")
+  addCommand(policies, "rm", "Deletes rules.")
+    .argument("<id...>", "ids of rules")
     .action(
       changeEach(shell, "Policy", "deleted", (client, params) => client.DELETE("/policies/{id}", { params })),
     );
@@ -170,7 +170,7 @@ async function addPolicy(
   const whose = roleId === null ? "for every role" : `for the role ${roleId}`;
   const end = expiresAt === null ? "" : `, ending ${until(expiresAt)}`;
   const made = `${decision} ${servicePattern}.${toolPattern}, ${whose}${end}`;
-  session.stderr.write(`${visibleLine(`The policy is made: ${made}. It is applied after all others.`)}\n`);
+  session.stderr.write(`${visibleLine(`Added rule: ${made}. It applies after all others.`)}\n`);
 }
 
 async function listPolicies(session: Session): Promise<void> {
@@ -194,5 +194,5 @@ async function listPolicies(session: Session): Promise<void> {
 
 async function orderPolicies(session: Session, orderedIds: string[]): Promise<void> {
   unwrap(await session.client.PUT("/policies/order", { body: { orderedIds } }));
-  session.print({ orderedIds }, () => "The policies are in order.\n");
+  session.print({ orderedIds }, () => "Rules reordered.\n");
 }

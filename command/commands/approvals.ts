@@ -13,27 +13,30 @@ export function addApprovals(program: Command, shell: Shell): void {
   const approvals = addCommand(
     program,
     "approvals|approval",
-    "Decides about calls and questions of scripts that wait for a person.",
+    "Decides about calls and questions that wait for approval.",
   );
-  addCommand(approvals, "list|ls", "Lists what waits for a decision; with --all also what was decided.")
-    .option("-a, --all", "also what was decided")
+  addCommand(approvals, "list|ls", "Lists pending approvals; with --all also decided ones.")
+    .option("-a, --all", "include decided ones")
     .action(act(shell, list));
-  addCommand(approvals, "show", "Prints what an approval is about, with the parameters of the call.")
+  addCommand(approvals, "show", "Prints an approval with the parameters of its call.")
     .argument("<id>", "id of the approval")
     .action(act(shell, show));
-  addCommand(approvals, "approve", "Approves a call, or answers a question; the run goes on.")
+  addCommand(approvals, "approve", "Approves a call or answers a question. The run continues.")
     .argument("<id>", "id of the approval")
     .option("--data <json>", "answer to a question")
-    .option("--remember <for>", "allow further calls of the tool: process, or tool")
-    .option("--minutes <count>", "with --remember: for how long (default: 60)", parseWhole)
+    .option(
+      "--remember <for>",
+      "also allow later calls of the tool: process (in this run) or tool (everywhere)",
+    )
+    .option("--minutes <count>", "duration of --remember (default: 60)", parseWhole)
     .addHelpText(
       "after",
       examples("cyrnel approvals approve <id>", "cyrnel approvals approve <id> --remember tool --minutes 30"),
     )
     .action(act(shell, approve));
-  addCommand(approvals, "deny", "Denies a call or a question, which then fails with the reason.")
+  addCommand(approvals, "deny", "Denies a call or a question. It fails with the reason.")
     .argument("<id>", "id of the approval")
-    .option("--reason <text>", "why, for the script")
+    .option("--reason <text>", "reason, shown to the script")
     .action(act(shell, deny));
 }
 
@@ -43,7 +46,7 @@ async function list(session: Session, { all }: { all?: true }): Promise<void> {
       params: { query: { ...query, ...(!all && { state: "pending" as const }) } },
     }),
   );
-  printList(session, "approvals", approvals, "Nothing waits for a decision.", {
+  printList(session, "approvals", approvals, "No approvals waiting.", {
     ID: (one) => one.id,
     STATE: (one) => one.state,
     PROCESS: (one) => one.processId,
@@ -108,12 +111,12 @@ async function approve(
   if (minutes !== undefined && remember === undefined) throw usageFailure("--minutes needs --remember.");
   const params = { path: { id } };
   const decided = unwrap(await session.client.POST("/approvals/{id}/approve", { params, body }));
-  session.print(decided, (one) => `${visibleLine(one.id)} is approved; process ${one.processId} goes on.\n`);
+  session.print(decided, (one) => `${visibleLine(one.id)} is approved; run ${one.processId} continues.\n`);
 }
 
 async function deny(session: Session, id: string, { reason }: { reason?: string }): Promise<void> {
   const params = { path: { id } };
   const body = reason === undefined ? {} : { reason };
   const decided = unwrap(await session.client.POST("/approvals/{id}/deny", { params, body }));
-  session.print(decided, (one) => `${visibleLine(one.id)} is denied; process ${one.processId} goes on.\n`);
+  session.print(decided, (one) => `${visibleLine(one.id)} is denied; run ${one.processId} continues.\n`);
 }

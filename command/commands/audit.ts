@@ -31,10 +31,10 @@ export function addAudit(program: Command, shell: Shell): void {
     "Reads the audit trail: every change and every call, and who made it.",
   );
   withFilter(addCommand(audit, "list|ls", "Lists records, newest first."))
-    .option("-n, --limit <count>", "at most so many", parseWhole)
+    .option("-n, --limit <count>", "limit of entries", parseWhole)
     .action(act(shell, list));
-  withFilter(addCommand(audit, "export", "Writes records as JSON lines, oldest first, as they come."))
-    .option("-o, --output <file>", "to a new file in place of standard output")
+  withFilter(addCommand(audit, "export", "Writes records as JSON lines, oldest first."))
+    .option("-o, --output <file>", "write to a new file instead of standard output")
     .addHelpText("after", examples("cyrnel audit export --from 2026-11-01T00:00:00Z -o audit.jsonl"))
     .action(act(shell, exportAll));
 }
@@ -69,7 +69,7 @@ async function list(
   const query = { ...toQuery(filter), limit: String(limit) };
   const { records } = unwrap(await session.client.GET("/audit", { params: { query } }));
   const name = (part: { kind: string; id?: string | null }) => [part.kind, part.id].filter(Boolean).join(" ");
-  printList(session, "records", records, "There are no records.", {
+  printList(session, "records", records, "No records match.", {
     AT: (one) => ago(one.at),
     ACTOR: (one) => name(one.actor),
     ACTION: (one) => one.action,
@@ -101,7 +101,8 @@ async function exportAll(
       : createWriteStream(output, { flags: "wx", mode: 0o600 }).on("error", () => {});
   const writing = pipeline(source, target, { end: output !== undefined }).catch(
     (error: NodeJS.ErrnoException) => {
-      if (error.code === "EEXIST") throw usageFailure(`${output} is there already.`, "file_exists");
+      if (error.code === "EEXIST")
+        throw usageFailure(`${output} already exists. Choose another file.`, "file_exists");
       throw error;
     },
   );

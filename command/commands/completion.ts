@@ -105,7 +105,7 @@ function findOption(command: Command | null, word: string): Option | undefined {
 }
 
 function listOptions(command: Command): Candidate[] {
-  const found: Candidate[] = [{ name: "--help", text: "explain the command" }];
+  const found: Candidate[] = [{ name: "--help", text: "show help" }];
   for (let at: Command | null = command; at !== null; at = at.parent) {
     for (const { long, description } of at.options) if (long) found.push({ name: long, text: description });
   }

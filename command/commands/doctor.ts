@@ -41,14 +41,14 @@ export function addDoctor(program: Command, shell: Shell): void {
   addCommand(
     program,
     "doctor",
-    "Checks this machine as a server would start on it: each layer of isolation with what was observed and how to have what is missing, the database, the configuration and the egress rules. Exit code 1 if anything is below what CYRNEL_ISOLATION asks for.",
+    "Checks what a server would find on this machine: each isolation layer with its evidence and, if missing, its remedy; the database, the configuration and the egress rules. Exit code 1 if CYRNEL_ISOLATION is not met.",
   )
     .addHelpText("after", examples("cyrnel doctor", "CYRNEL_ISOLATION=standard cyrnel doctor --json"))
     .action(act(shell, doctor));
 }
 
 async function doctor(session: Session): Promise<ExitCode> {
-  const answer = await session.during("Trying what a script would", askDoctor(session));
+  const answer = await session.during("Testing the isolation", askDoctor(session));
   session.print(answer, (value) => describe(session.stdout, value));
   return answer.ok ? EXIT.ok : EXIT.failed;
 }
@@ -62,7 +62,7 @@ function askDoctor({ shell, signal }: Session): Promise<Answer> {
         resolve(JSON.parse(stdout) as Answer);
       } catch {
         const why = stderr.trim().split("\n").at(-1) || (error?.message ?? "no answer");
-        reject(new Failure("doctor_failed", `This machine could not be examined: ${why}`));
+        reject(new Failure("doctor_failed", `Could not examine this machine: ${why}`));
       }
     });
   });
@@ -82,13 +82,13 @@ function describe(terminal: Terminal, { ok, problems, isolation, database, egres
     lines.push(`  ${state} ${name}`, ...wrap(visibleLine(found), width));
     if (fix !== undefined)
       lines.push(
-        ...wrap(`to have it: ${visibleLine(fix)}`, width).map((line) => terminal.paint("cyan", line)),
+        ...wrap(`to enable it: ${visibleLine(fix)}`, width).map((line) => terminal.paint("cyan", line)),
       );
   };
   lines.push(terminal.paint("bold", "Versions"));
   for (const [name, value] of Object.entries(isolation.versions))
     lines.push(`  ${name}: ${visibleLine(value)}`);
-  section(`Isolation (${isolation.asked} is asked for)`);
+  section(`Isolation (${isolation.asked} required)`);
   for (const { layer, name, obtained, required, verified, fix } of isolation.layers) {
     add(
       mark(obtained, required),
@@ -124,7 +124,9 @@ function describe(terminal: Terminal, { ok, problems, isolation, database, egres
   }
   lines.push(
     "",
-    ok ? `Level ${isolation.asked} stands.` : summarize(isolation, problems, database?.ok !== false),
+    ok
+      ? `Isolation level ${isolation.asked} is available.`
+      : summarize(isolation, problems, database?.ok !== false),
   );
   return `${lines.join("\n")}\n`;
 }
@@ -147,7 +149,7 @@ function summarize(
   problems: string[],
   isDatabaseGood: boolean,
 ): string {
-  if (obtained !== asked) return `Level ${asked} does not stand; ${obtained ?? "none"} does.`;
+  if (obtained !== asked) return `Isolation level ${asked} is not available; ${obtained ?? "none"} is.`;
   if (problems.length > 0) return "A server would not start: see Configuration.";
   return isDatabaseGood ? "Something is missing." : "A server would not start: see Database.";
 }

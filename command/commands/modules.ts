@@ -12,7 +12,7 @@ export function addModules(program: Command, shell: Shell): void {
   const module = addCommand(
     program,
     "module|modules",
-    "Installs and manages modules: environments run scripts, adapters make services of definitions.",
+    "Installs and manages modules: environments run scripts, adapters turn definitions into services.",
   );
   addCommand(module, "list|ls", "Lists the modules.").action(act(shell, list));
   addCommand(module, "show", "Prints one module.")
@@ -21,33 +21,33 @@ export function addModules(program: Command, shell: Shell): void {
   addCommand(
     module,
     "add",
-    "Installs a module from a package. It becomes code of the server: install only what you trust.",
+    "Installs a module from a package. Modules run with the rights of the server: install only code you trust.",
   )
-    .argument("<url>", "where the package is downloaded from")
+    .argument("<url>", "URL of the package")
     .option("--registry", "the URL is a registry's descriptor, for later updates")
     .addHelpText("after", examples("cyrnel module add https://example.com/python-process.tgz"))
     .action(act(shell, add));
   addCommand(
     module,
     "update",
-    "Updates a module from the registry it was installed from; with a URL replaces it by that package.",
+    "Updates a module from its registry, or replaces it with the package at a URL.",
   )
     .argument("<id>", "id of the module")
-    .argument("[url]", "where the package is downloaded from")
+    .argument("[url]", "URL of the package")
     .action(act(shell, update));
   for (const enabled of [true, false]) {
     const word = enabled ? "enable" : "disable";
     addCommand(
       module,
       word,
-      enabled ? "Enables a module. An environment takes the place of the active one." : "Disables a module.",
+      enabled ? "Enables a module. An environment replaces the active one." : "Disables a module.",
     )
       .argument("<id>", "id of the module")
       .action(act(shell, (session, id: string) => switchModule(session, id, enabled)));
   }
   addSettings(module, shell, "module");
-  addCommand(module, "reload", "Reads the folder of the modules again.").action(act(shell, reload));
-  addCommand(module, "rm", "Deletes modules; not those that come with the server.")
+  addCommand(module, "reload", "Rescans the modules folder.").action(act(shell, reload));
+  addCommand(module, "rm", "Deletes modules, except bundled ones.")
     .argument("<id...>", "ids of modules")
     .action(
       changeEach(shell, "Module", "deleted", (client, params) => client.DELETE("/modules/{id}", { params })),
@@ -56,7 +56,7 @@ export function addModules(program: Command, shell: Shell): void {
 
 async function list(session: Session): Promise<void> {
   const modules = await readAll("modules", (query) => session.client.GET("/modules", { params: { query } }));
-  printList(session, "modules", modules, "There are no modules.", {
+  printList(session, "modules", modules, "No modules.", {
     ID: (one) => one.id,
     TYPE: (one) => one.type,
     VERSION: (one) => one.version,

@@ -17,19 +17,19 @@ export function addPackages(program: Command, shell: Shell): void {
     "packages|package",
     "Installs, lists and removes npm packages that scripts on the server may import.",
   );
-  addCommand(packages, "add", "Installs a package with all it depends on. None of their scripts is run.")
+  addCommand(packages, "add", "Installs a package with its dependencies. Install scripts are not run.")
     .argument("<name[@range]>", "name, with a version or a range: zod, zod@4.1.2, date-fns@^4")
-    .option("--lock <file>", "a package-lock.json: exactly its tree is installed")
-    .option("--no-wait", "do not wait until it is installed")
+    .option("--lock <file>", "package-lock.json whose tree is installed exactly")
+    .option("--no-wait", "do not wait for the installation")
     .addHelpText("after", examples("cyrnel packages add zod", "cyrnel packages add 'date-fns@^4'"))
     .action(act(shell, add));
   addCommand(packages, "list|ls", "Lists the packages that scripts of this key may import.").action(
     act(shell, list),
   );
-  addCommand(packages, "show", "Prints a package with all it was made of.")
-    .argument("<name[@version]>", "name; without a version each that is installed")
+  addCommand(packages, "show", "Prints a package and its dependency tree.")
+    .argument("<name[@version]>", "name; without a version, every installed version")
     .action(act(shell, show));
-  addCommand(packages, "rm", "Removes packages. Runs that use them keep them.")
+  addCommand(packages, "rm", "Removes packages. Runs that already use them keep them.")
     .argument("<name@version...>", "names with versions")
     .action(act(shell, remove));
 }
@@ -102,16 +102,22 @@ function readInstalled(session: Session, name?: string) {
 }
 
 async function list(session: Session): Promise<void> {
-  printList(session, "packages", await readInstalled(session), "No packages are installed.", {
-    NAME: (one) => one.name,
-    VERSION: (one) => one.version,
-    LICENSE: (one) => one.license,
-    SIZE: (one) => formatBytes(one.sizes.code),
-    PACKAGES: (one) => one.packages,
-    ADVISORIES: (one) => one.advisories ?? "?",
-    INSTALLED: (one) => (one.source === "starter" ? "with the server" : ago(one.installedAt)),
-    DESCRIPTION: (one) => one.description,
-  });
+  printList(
+    session,
+    "packages",
+    await readInstalled(session),
+    "No packages installed. Install one: cyrnel packages add zod",
+    {
+      NAME: (one) => one.name,
+      VERSION: (one) => one.version,
+      LICENSE: (one) => one.license,
+      SIZE: (one) => formatBytes(one.sizes.code),
+      PACKAGES: (one) => one.packages,
+      ADVISORIES: (one) => one.advisories ?? "?",
+      INSTALLED: (one) => (one.source === "starter" ? "with the server" : ago(one.installedAt)),
+      DESCRIPTION: (one) => one.description,
+    },
+  );
 }
 
 async function show(session: Session, text: string): Promise<void> {
@@ -132,8 +138,8 @@ async function show(session: Session, text: string): Promise<void> {
           ["imports", one.exports.map((path) => one.name + path.slice(1)).join(", ")],
           ["code", formatBytes(one.sizes.code)],
           ["unpacked", `${formatBytes(one.sizes.unpacked)} in ${one.sizes.files} files`],
-          ["modules of Node", one.builtins.join(", ")],
-          ["fails where it reaches", one.missing.join(", ")],
+          ["Node built-ins", one.builtins.join(", ")],
+          ["unavailable modules", one.missing.join(", ")],
           ["left out", one.leftOut.map((left) => `${left.name} (${left.reason})`).join(", ")],
           ["advisories", describeAdvisories(one.advisories)],
           ["installed", `${ago(one.installedAt)} by ${one.installedBy}`],
@@ -151,7 +157,7 @@ async function show(session: Session, text: string): Promise<void> {
 }
 
 function describeAdvisories(advisories: { name: string; severity: string; title: string }[] | null): string {
-  if (advisories === null) return "not looked up";
+  if (advisories === null) return "not checked";
   if (advisories.length === 0) return "none known";
   return advisories.map((one) => `${one.name} (${one.severity}): ${one.title}`).join("; ");
 }

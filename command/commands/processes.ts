@@ -15,24 +15,16 @@ type Selected = { stdout?: true; stderr?: true; follow?: true };
 const STATES = "queued, running, paused, terminating, idle";
 
 export function addProcesses(program: Command, shell: Shell): void {
-  addCommand(
-    program,
-    "ps",
-    "Lists processes, newest first: those that have not ended, or with --all every one.",
-  )
-    .option("-a, --all", "also those that have ended")
+  addCommand(program, "ps", "Lists runs, newest first: those that have not ended, or all with --all.")
+    .option("-a, --all", "include ended runs")
     .option("--state <state>", `only this state: ${STATES}`)
     .option("--ref <label>", "only this label")
-    .option("-n, --limit <count>", "at most so many", parseWhole)
+    .option("-n, --limit <count>", "limit of entries", parseWhole)
     .addHelpText("after", examples("cyrnel ps", "cyrnel ps --all --limit 5 --json"))
     .action(act(shell, list));
-  addCommand(
-    program,
-    "logs",
-    "Prints what a process wrote to stdout and stderr, each to the same stream here.",
-  )
-    .argument("<id>", "number of the process", parseId)
-    .option("-f, --follow", "go on until it has ended")
+  addCommand(program, "logs", "Prints the output of a run: its stdout on stdout, its stderr on stderr.")
+    .argument("<id>", "number of the run", parseId)
+    .option("-f, --follow", "follow until it ends")
     .option("--stdout", "only this stream")
     .option("--stderr", "only this stream")
     .addHelpText(
@@ -40,8 +32,8 @@ export function addProcesses(program: Command, shell: Shell): void {
       examples("cyrnel logs 12", "cyrnel logs -f 12", "cyrnel logs 12 --stdout > out.txt"),
     )
     .action(act(shell, logs));
-  addCommand(program, "kill", "Ends queued, running or paused processes.")
-    .argument("<id...>", "numbers of processes")
+  addCommand(program, "kill", "Kills queued, running or paused runs.")
+    .argument("<id...>", "numbers of runs")
     .addHelpText("after", examples("cyrnel kill 12 13"))
     .action(
       changeEach(
@@ -52,8 +44,8 @@ export function addProcesses(program: Command, shell: Shell): void {
         parseId,
       ),
     );
-  addCommand(program, "rm", "Deletes processes that have ended, with their results and logs.")
-    .argument("<id...>", "numbers of processes")
+  addCommand(program, "rm", "Deletes ended runs with their results and logs.")
+    .argument("<id...>", "numbers of runs")
     .addHelpText("after", examples("cyrnel rm 12 13"))
     .action(
       changeEach(
@@ -87,7 +79,9 @@ async function list(session: Session, { all, state, ref, limit = DEFAULT_LIMIT }
     session,
     "processes",
     processes,
-    all ? "There are no processes." : "No process is running. Those that have ended: cyrnel ps --all",
+    all
+      ? "No runs yet. Start one: cyrnel run script.ts"
+      : "Nothing is running. To see ended runs: cyrnel ps --all",
     {
       ID: (one) => one.id,
       STATE: (one) => one.state,
@@ -115,7 +109,7 @@ async function readPage(
 }
 
 async function logs(session: Session, id: number, { follow, stdout, stderr }: Selected): Promise<ExitCode> {
-  if (session.json && follow) throw usageFailure("--json and --follow exclude each other.");
+  if (session.json && follow) throw usageFailure("--json and --follow cannot be combined.");
   const shows = { stdout: stdout || !stderr, stderr: stderr || !stdout };
   if (!follow) {
     const record = unwrap(

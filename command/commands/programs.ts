@@ -22,31 +22,27 @@ export function addPrograms(program: Command, shell: Shell): void {
   addCommand(
     program,
     "serve",
-    "Starts the server in the foreground; Ctrl-C stops it in order. Settings are environment variables (docs/configuration.md); exit code 78: they are wrong.",
+    "Starts the server in the foreground; Ctrl-C stops it. Settings are environment variables (docs/configuration.md). Exit code 78 means they are invalid.",
   )
-    .option("--port <port>", "TCP port, 0 takes a free one (PORT)")
+    .option("--port <port>", "TCP port; 0 picks a free one (PORT)")
     .option("--host <address>", "address to listen on (HOST)")
-    .option("--data <folder>", "folder of the embedded database and of modules (CYRNEL_DATA_DIR)")
+    .option("--data <folder>", "folder of the embedded database and modules (CYRNEL_DATA_DIR)")
     .addHelpText(
       "after",
       examples("cyrnel serve", "DATABASE_URL=postgres://… CYRNEL_API_KEY=… cyrnel serve --host 0.0.0.0"),
     )
     .action(act(shell, serve));
-  addCommand(
-    program,
-    "mcp",
-    "Connects the MCP endpoint of a server with a client that starts a program and talks over stdio.",
-  )
+  addCommand(program, "mcp", "Relays a server's MCP endpoint over stdio, for clients that start a program.")
     .addHelpText(
       "after",
       '\nExample, for a client\'s settings:\n  { "command": "npx", "args": ["cyrnel", "mcp"], "env": { "CYRNEL_API_KEY": "…" } }',
     )
     .action(act(shell, mcp));
-  const secrets = addCommand(program, "secrets", "Manages the key that secrets are encrypted with.");
+  const secrets = addCommand(program, "secrets", "Manages the key that encrypts secrets.");
   addCommand(
     secrets,
     "rotate",
-    "Encrypts every stored secret with CYRNEL_SECRETS_KEY; the keys before it are in CYRNEL_SECRETS_PREVIOUS_KEYS. Works on the database itself, with the settings of the server.",
+    "Re-encrypts every stored secret with CYRNEL_SECRETS_KEY. Older keys are in CYRNEL_SECRETS_PREVIOUS_KEYS. Works on the database directly, with the server's settings.",
   ).action(act(shell, rotate));
 }
 

@@ -33,7 +33,7 @@ export function addServices(program: Command, shell: Shell): void {
     "Installs a service from a definition: an OpenAPI document, an MCP server, a GraphQL endpoint.",
   )
     .argument("<definition>", "URL, file, or - for standard input")
-    .option("--id <id>", "name in scripts; needed unless --registry")
+    .option("--id <id>", "name in scripts; required without --registry")
     .option("--adapter <id>", `module that reads the definition (default: ${DEFAULT_ADAPTER})`)
     .option("--registry", "the URL is a registry's descriptor, for later updates")
     .option(
@@ -52,11 +52,11 @@ export function addServices(program: Command, shell: Shell): void {
   addCommand(
     service,
     "preview",
-    "Prints what a definition would become, without installing it: of the adapter http what each rule allows.",
+    "Prints the tools of a definition without installing it; for the adapter http, what each rule allows.",
   )
     .argument("<definition>", "URL, file, or - for standard input")
     .option("--adapter <id>", `module that reads the definition (default: ${DEFAULT_ADAPTER})`)
-    .option("--operations <patterns>", "only these of an OpenAPI document", collect)
+    .option("--operations <patterns>", "only these operations of an OpenAPI document", collect)
     .addHelpText("after", examples("cyrnel service preview ./rules.json --adapter http"))
     .action(act(shell, preview));
   addCommand(service, "list|ls", "Lists the installed services.").action(act(shell, list));
@@ -68,17 +68,13 @@ export function addServices(program: Command, shell: Shell): void {
     addCommand(
       service,
       word,
-      `${enabled ? "Lets scripts call" : "Keeps scripts from calling"} the tools of services.`,
+      `${enabled ? "Enables" : "Disables"} services: scripts ${enabled ? "can" : "cannot"} call their tools.`,
     )
       .argument("<id...>", "ids of services")
       .action(act(shell, (session, ids: string[]) => switchServices(session, ids, enabled)));
   }
   addSettings(service, shell, "service");
-  addCommand(
-    service,
-    "update",
-    "Takes the definition that the registry has now, of a service that was installed from one.",
-  )
+  addCommand(service, "update", "Updates a service from the registry it was installed from.")
     .argument("<id>", "id of the service")
     .action(act(shell, update));
   addCommand(service, "rm", "Deletes services with their tools, settings and secrets.")
@@ -136,7 +132,7 @@ function formatTools(tools: readonly { id: string; name: string; description: st
 
 async function toBody(session: Session, definition: string, flags: AddFlags) {
   const { id } = flags;
-  if (id === undefined) throw usageFailure("--id is missing: the name by which scripts call the service.");
+  if (id === undefined) throw usageFailure("--id is missing: the name of the service in scripts.");
   return { id, ...(await readDefinition(session, definition, flags)) };
 }
 
@@ -155,7 +151,7 @@ async function list(session: Session): Promise<void> {
     session,
     "services",
     services,
-    "No service is installed. Install one: cyrnel service add <url> --id <id>",
+    "No services installed. Install one: cyrnel service add <url> --id <id>",
     {
       ID: (one) => one.id,
       ADAPTER: (one) => one.adapter,

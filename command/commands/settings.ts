@@ -39,7 +39,7 @@ export function addSettings(parent: Command, shell: Shell, owner: Owner): void {
   addCommand(
     parent,
     "secret",
-    `Names the secrets of a ${owner} that are set, or sets one: its value is asked for, or read from standard input, never taken from the command line. It is text, or JSON where the schema wants an object, a list, a number or a boolean. A name that begins with / is a JSON Pointer, such as /headers/Authorization. Values are never shown.`,
+    `Lists the secrets of a ${owner} that are set, or sets one. The value is prompted for or read from standard input, never taken from the command line, and never shown. It is text, or JSON if the schema expects an object, a list, a number or a boolean. A name that begins with / is a JSON Pointer, such as /headers/Authorization.`,
   )
     .argument("<id>", `id of the ${owner}`)
     .argument("[name]", "secret to set")
@@ -90,7 +90,7 @@ async function config(
   );
   session.print(settings.config, (value) => `${visibleJson(value, 2)}\n`);
   if (settings.outdated.length > 0) {
-    session.stderr.write(`The schema no longer has: ${settings.outdated.map(visibleLine).join(", ")}\n`);
+    session.stderr.write(`No longer in the schema: ${settings.outdated.map(visibleLine).join(", ")}\n`);
   }
 }
 
@@ -122,27 +122,29 @@ async function secret(
   if (body.length > 0) unwrap(await client.PATCH(route, { params, body }));
   const { present, outdated } = unwrap(await client.GET(route, { params }));
   session.print({ present, outdated }, () =>
-    formatTable(session, present, "No secret is set.", {
+    formatTable(session, present, "No secrets set.", {
       SECRET: (one) => one,
       VALUE: (one) => (outdated.includes(one) ? "outdated" : "set"),
     }),
   );
   if (outdated.some((one) => present.includes(one))) {
     session.stderr.write(
-      "Outdated secrets are not used: they no longer fit the schema, or were set before the service had other addresses to send them to. Set them again, or --unset them.\n",
+      "Outdated secrets are not used: they no longer match the schema, or were set for another address. Set them again, or remove them with --unset.\n",
     );
   }
 }
 
 async function readSecret({ stdin, signal }: Session, name: string): Promise<string> {
   if (name.includes("="))
-    throw usageFailure("A secret's value is not taken from the command line: others can read that.");
+    throw usageFailure(
+      "Secrets are not accepted on the command line, which other users can read. Enter the value when asked, or pipe it in.",
+    );
   const text =
     stdin.isTTY === true
       ? await askHidden(`${visibleLine(name)}: `, stdin, signal)
       : await readText("-", { stdin }, MAX_SECRET_BYTES);
   const value = text.replace(/\r?\n$/, "");
-  if (value === "") throw usageFailure("The secret is empty: nothing was changed.");
+  if (value === "") throw usageFailure("The value is empty. Nothing was changed.");
   return value;
 }
 

@@ -13,30 +13,26 @@ const MAX_PARAMETERS_BYTES = 1024 * 1024;
 const DEFAULT_LIMIT = 50;
 
 export function addTools(program: Command, shell: Shell): void {
-  const tools = addCommand(
-    program,
-    "tools|tool",
-    "Finds, describes and calls tools: what services let scripts do.",
-  );
+  const tools = addCommand(program, "tools|tool", "Finds, describes and calls the tools of services.");
   addCommand(
     tools,
     "search|list",
-    "Finds tools by what they should do, in any words, the most fitting first; without words lists them.",
+    "Searches tools by what they do, best match first. Without words it lists them.",
   )
-    .argument("[words...]", "what it should do")
-    .option("--service <id>", "only of this service")
-    .option("-n, --limit <count>", "at most so many", parseWhole)
+    .argument("[words...]", "keywords or a question")
+    .option("--service <id>", "only this service")
+    .option("-n, --limit <count>", "limit of entries", parseWhole)
     .addHelpText("after", examples("cyrnel tools search create order", "cyrnel tools search --service shop"))
     .action(act(shell, search));
-  addCommand(tools, "show", "Prints how a tool is called, what it takes and what it answers.")
+  addCommand(tools, "show", "Prints the call, parameters and result of a tool.")
     .argument("<service.tool>", "path of the tool")
-    .option("--docs", "the documentation that an author of scripts gets, as Markdown")
+    .option("--docs", "its documentation for script authors, as Markdown")
     .addHelpText("after", examples("cyrnel tools show shop.createOrder"))
     .action(act(shell, show));
   addCommand(
     tools,
     "call",
-    "Calls a tool without a script and prints its answer as JSON. Policies apply; a call that needs approval is refused.",
+    "Calls a tool without a script and prints its result as JSON. Rules apply; a call that needs approval is refused.",
   )
     .argument("<service.tool>", "path of the tool")
     .argument("[parameter...]", "one JSON object, or name=value each; - reads the object from standard input")
@@ -71,10 +67,9 @@ async function search(
     packages = [],
   } = unwrap(await session.client.GET("/tools", { params: { query } }));
   if (tools.length === 0 && packages.length === 0 && !session.json) {
-    const what =
-      words.length === 0 ? "No tool is there" : `No tool was found for "${visibleLine(words.join(" "))}"`;
+    const what = words.length === 0 ? "No tools" : `No tool was found for "${visibleLine(words.join(" "))}"`;
     const where = service === undefined ? "" : ` in the service ${visibleLine(service)}`;
-    session.stderr.write(`${what}${where}. All of them: cyrnel tools search\n`);
+    session.stderr.write(`${what}${where}. List all: cyrnel tools search\n`);
     return;
   }
   session.print({ tools, ...(services && { services }), packages }, (answer) => {
@@ -88,7 +83,7 @@ async function search(
     const found = answer.packages.map(({ name, version }) => visibleLine(`${name} ${version}`));
     const table = tools + (found.length === 0 ? "" : `Packages to import: ${found.join(", ")}\n`);
     if (answer.services === undefined) return table;
-    return `No tool was found. The nearest:\n${table}Services: ${answer.services.map(visibleLine).join(", ")}\n`;
+    return `No tools match. Similar names:\n${table}Services: ${answer.services.map(visibleLine).join(", ")}\n`;
   });
 }
 

@@ -41,40 +41,40 @@ export function addRun(program: Command, shell: Shell): void {
   addCommand(
     program,
     "run",
-    "Runs a script and prints its result as JSON. What it writes to stdout and stderr is shown while it runs; how it ended goes to stderr. The exit code says how it ended.",
+    "Runs a script and prints its result as JSON. Its output appears live on stdout and stderr. The last line on stderr and the exit code say how it ended.",
   )
     .argument("<script>", "file with TypeScript or JavaScript; - reads standard input")
-    .option("--local", "on this machine, without a server and a database")
-    .option("--timeout <time>", "longest running time: 500ms, 30s, 5m, none", parseDuration)
-    .option("--memory <size>", "most memory: 256, 256mb, 1gb", parseMemory)
-    .option("--cpu <time>", "most CPU time: 500ms, 10s", parseDuration)
-    .option("--ref <label>", "your own label of the process")
-    .option("--input <file>", "JSON that the script finds as cyrnel.input; - reads standard input")
+    .option("--local", "run on this machine, without a server")
+    .option("--timeout <time>", "time limit: 500ms, 30s, 5m, none", parseDuration)
+    .option("--memory <size>", "memory limit: 256, 256mb, 1gb", parseMemory)
+    .option("--cpu <time>", "CPU time limit: 500ms, 10s", parseDuration)
+    .option("--ref <label>", "your own label for the run")
+    .option("--input <file>", "JSON for cyrnel.input; - reads standard input")
     .option(
       "--set <name=value>",
-      "a member of the input, as JSON or text; a.b=1 sets b of a; may be given several times",
+      "set a member of the input, as JSON or text; a.b=1 sets b of a; repeatable",
       (text: string, before: RunFlags["set"]) => [...(before ?? []), parsePair(text)],
     )
-    .option("--dir <folder>", "the files that the script finds as cyrnel.files")
-    .option("--artifacts <folder>", "where the files that the script writes are put")
+    .option("--dir <folder>", "folder with the script's files (cyrnel.files)")
+    .option("--artifacts <folder>", "folder for the files the script writes")
     .option(
       "--root <folder>",
-      "imported files, and packages with --local, have to lie in it (default: the nearest folder with package.json or .git, else the script's; for packages the repository or workspace around it)",
+      "folder that must contain imported files, and packages with --local (default: the nearest folder with package.json or .git, else the script's; for packages the repository or workspace around it)",
     )
-    .option("--watch", "run again whenever the script or a file it imports changes, until Ctrl-C")
+    .option("--watch", "run again when the script or an imported file changes, until Ctrl-C")
     .option(
       "--require <names>",
-      "refuse unless this isolation is available: landlock,seccomp,cgroup,strict,…",
+      "refuse to run without this isolation: landlock,seccomp,cgroup,strict,…",
       collect,
     )
     .addOption(
-      new Option("--isolation <level>", "least isolation of --local (default: strict)").choices([
+      new Option("--isolation <level>", "minimum isolation of --local (default: strict)").choices([
         "strict",
         "standard",
         "development",
       ]),
     )
-    .option("--tools <file>", "with --local: a module whose functions the script calls as tools")
+    .option("--tools <file>", "with --local: module whose functions are the script's tools")
     .option("--yes", "with --tools: call destructive tools without asking")
     .addHelpText(
       "after",
@@ -112,7 +112,7 @@ async function run(session: Session, path: string, flags: RunFlags): Promise<Exi
     const ending = script.refused ?? (await runScript(script.code, { ...limits, ...script.given }));
     const exitCode = showEnding(session, ending, path);
     if (changes === undefined || session.signal.aborted) return exitCode;
-    session.stderr.write(session.stderr.paint("dim", `Waiting for a change of ${path} …\n`));
+    session.stderr.write(session.stderr.paint("dim", `Watching ${path} …\n`));
     if (!(await changes.next(session.signal))) return EXIT.ok;
     script = await readScript(session, path, flags);
   }
@@ -175,7 +175,7 @@ function checkFlags(path: string, { local, watch, tools, isolation, yes, input }
   if (watch && path === "-") throw usageFailure("--watch needs a file: standard input does not change.");
   if (local) return;
   const given = [tools && "--tools", isolation && "--isolation", yes && "--yes"].find(Boolean);
-  if (given) throw usageFailure(`${given} needs --local: a server has its own.`);
+  if (given) throw usageFailure(`${given} needs --local: servers have their own setting.`);
 }
 
 function readLimits({ timeout, memory, cpu, ref }: RunFlags): RunLimits {

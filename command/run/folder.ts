@@ -62,7 +62,7 @@ export async function readFolder(folder: string, isLocal: boolean): Promise<Reco
     await visit("");
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT" || code === "ENOTDIR") throw usageFailure(`--dir ${folder} is no folder.`);
+    if (code === "ENOENT" || code === "ENOTDIR") throw usageFailure(`--dir ${folder} is not a folder.`);
     throw error;
   }
   return files;
@@ -86,7 +86,7 @@ export async function checkArtifactsFolder(folder: string): Promise<void> {
   let there = path.resolve(folder);
   try {
     while (!(await exists(there))) there = path.dirname(there);
-    if (!(await stat(there)).isDirectory()) throw refuse(`that ${there} is no folder`);
+    if (!(await stat(there)).isDirectory()) throw refuse(`that ${there} is not a folder`);
     if ((await statfs(there)).type === PROC_TYPE) throw refuse(`that ${there} is of /proc`);
     await access(there, constants.W_OK | constants.X_OK);
   } catch (error) {
@@ -134,7 +134,7 @@ export async function writeArtifact(
       if (error.code !== "EEXIST") throw error;
     });
     if (!(await lstat(parent)).isDirectory()) {
-      throw new Error(`${parent} is no folder, so the artifact ${name} cannot be written there.`);
+      throw new Error(`${parent} is not a folder, so the artifact ${name} cannot be written there.`);
     }
   }
   const temporary = path.join(parent, `.cyrnel-${randomUUID()}`);

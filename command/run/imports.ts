@@ -32,7 +32,7 @@ export async function readImports(
   const { folder, base } = await findPlaces(script, root);
   const inside = path.relative(base, folder).split(path.sep).join("/");
   if (inside === ".." || inside.startsWith("../") || path.isAbsolute(inside)) {
-    throw usageFailure(`The script has to lie in the folder of --root: ${folder} is outside of ${base}.`);
+    throw usageFailure(`The script must be inside --root: ${folder} is outside of ${base}.`);
   }
   const ownName = script === "-" ? "script.ts" : path.basename(script);
   const prefix = inside === "" ? "" : `${inside}/`;
@@ -96,12 +96,12 @@ async function readInside(root: string, own: string, name: string, maxBytes: num
   const inside = path.relative(root, found);
   if (inside === ".." || inside.startsWith(`..${path.sep}`) || path.isAbsolute(inside)) {
     throw usageFailure(
-      `${meant} is a link to ${found}, outside of ${root}: a script imports files of that folder only. Name a folder that holds both by --root.`,
+      `${meant} is a link to ${found}, outside of ${root}. Scripts import only files of that folder. Use --root to name a folder that contains both.`,
     );
   }
   const names = [name, inside.split(path.sep).join("/")].map((one) => withoutPrefix(one, own));
   if (names.some((one) => /(?:^|\/)\./.test(one))) {
-    throw usageFailure(`${meant} cannot be imported: it is hidden, or lies in a hidden folder.`);
+    throw usageFailure(`${meant} cannot be imported: it is hidden or in a hidden folder.`);
   }
   // A pipe would wait for its writer.
   await using handle = await open(found, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);

@@ -143,7 +143,7 @@ async function decide(session: Session, runtime: LocalRuntime, paused: PausedCal
   const { stdin, stderr, signal } = session;
   const { executionId, toolPath, message, args } = paused;
   if (stdin.isTTY !== true || toolPath === "cyrnel.ask") {
-    const reason = "there is no terminal to ask at; --yes allows calls of destructive tools";
+    const reason = "no terminal to ask on; --yes allows calls of destructive tools";
     return runtime.resolve(executionId, false, reason);
   }
   const reader = createInterface({ input: stdin, output: process.stderr });

@@ -44,7 +44,7 @@ async function runOnServer(
     else if (event === "approval" && data.state === "pending" && !json && !announced.has(data.id)) {
       announced.add(data.id);
       output.end();
-      stderr.write(`A person has to decide: cyrnel approvals approve ${visibleLine(data.id)}\n`);
+      stderr.write(`Waiting for approval: cyrnel approvals approve ${visibleLine(data.id)}\n`);
     }
   };
   try {

@@ -22,7 +22,7 @@ export function checkNames(names: readonly string[]): void {
   const unknown = names.find((name) => LAYERS[name] === undefined && !LEVELS.includes(name));
   if (unknown === undefined) return;
   const known = [...LEVELS, ...Object.keys(LAYERS)].join(", ");
-  throw usageFailure(`--require knows no "${unknown}". It knows ${known}.`);
+  throw usageFailure(`Unknown --require "${unknown}". Expected ${known}.`);
 }
 
 /** @throws Failure that names the first requirement that is not met, and how to meet it. */
@@ -36,7 +36,7 @@ export function requireIsolation(names: readonly string[], report: IsolationRepo
     }
     const missing = report.layers.find(({ layer, obtained }) => LAYERS[name]?.includes(layer) && !obtained);
     if (missing === undefined) continue;
-    const fix = missing.fix === undefined ? "" : `. To have it: ${missing.fix}`;
+    const fix = missing.fix === undefined ? "" : `. To enable it: ${missing.fix}`;
     throw unavailable(name, `layer ${missing.layer} (${missing.name}): ${missing.verified}${fix}`);
   }
 }

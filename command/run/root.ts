@@ -50,6 +50,6 @@ function isWorkspace(at: string): boolean {
 
 async function readRoot(root: string): Promise<string> {
   return realpath(root).catch(() => {
-    throw usageFailure(`--root ${root} is no folder.`);
+    throw usageFailure(`--root ${root} is not a folder.`);
   });
 }

@@ -21,7 +21,7 @@ check() { # name, pattern
 report=$(inside "$node" dist/server/isolation-doctor.js strict) || true
 check 'strict is refused for Landlock' '^strict: Isolation level strict needs layers 2 and 3 \(Landlock\)'
 check 'standard is advised' 'CYRNEL_ISOLATION=standard\.$'
-check 'standard stands' '^Level strict does not stand; standard does\.$'
+check 'standard stands' '^Isolation level strict is not available; standard is\.$'
 check 'filters are there' 'no Landlock .*, seccomp filter; after its own lock'
 check 'memory is kept by the monitor' 'does not keep to it; a child that went beyond was seen by the monitor'
 check 'gVisor is a layer of its own' '^8 kernel of its own: there$'

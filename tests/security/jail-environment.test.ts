@@ -271,7 +271,7 @@ describe.runIf(process.platform === "linux")("the doctor", () => {
     for (const layer of [0, 1, 2, 3, 4, 6, 7]) {
       expect(stdout).toMatch(new RegExp(`^${layer} [a-z -]+: there, required$`, "m"));
     }
-    expect(stdout).toContain("Level strict stands.");
+    expect(stdout).toContain("Isolation level strict is available.");
     expect(stdout).toMatch(/^Processes of runs: Each is forked/m);
     expect(stdout).toContain(`Node of the server: ${process.version}`);
   });
@@ -281,7 +281,7 @@ describe.runIf(process.platform === "linux")("the doctor", () => {
     expect(code).toBe(1);
     expect(stdout).toMatch(/^4 limits from outside: MISSING, required$/m);
     expect(stdout).toMatch(/^strict: Isolation level strict needs layer 4 .*node:ffi is missing/m);
-    expect(stdout).toContain("Level strict does not stand; development does.");
+    expect(stdout).toContain("Isolation level strict is not available; development is.");
     expect((await doctor(["development"], ["--no-experimental-ffi"])).code).toBe(0);
     expect((await doctor(["sturdy"])).code).toBe(2);
   });

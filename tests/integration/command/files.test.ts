@@ -212,8 +212,8 @@ test.each([[[]], [["--local"]]])(
     await symlink(join(folder.path, "not/there"), dangling);
     for (const { path, found } of [
       { path: "", found: "an empty name" },
-      { path: script, found: "is no folder" },
-      { path: join(script, "sub"), found: `${script} is no folder` },
+      { path: script, found: "is not a folder" },
+      { path: join(script, "sub"), found: `${script} is not a folder` },
       { path: "/proc/x/y", found: "/proc is of /proc" },
       { path: join(dangling, "sub"), found: "no such file" },
     ]) {

@@ -75,7 +75,7 @@ describe("doctor", () => {
       "Each is forked from a prepared one",
       "its schema is up to date",
       "allowed: 10.0.0.0/8",
-      "stands.",
+      "is available.",
     ]) {
       expect(ended.stdout).toContain(text);
     }

@@ -53,7 +53,7 @@ describe.each(RECIPES)("deploy/ci/$file", (recipe) => {
       "bad.ts": "throw new Error('no')",
       "good.ts": "const two: number = 2; return two",
     });
-    expect(ended.stdout).toContain("Level strict stands.");
+    expect(ended.stdout).toContain("Isolation level strict is available.");
     expect(ended.stdout).toContain("bad.ts ended with 1");
     expect(ended.stdout).toContain("good.ts ended with 0");
     expect(ended.stderr).toBe("");

@@ -65,7 +65,7 @@ describe("files", () => {
     await symlink(outside, join(out, "a.txt"));
     const through = await runLocal('await cyrnel.files.write("sub/a.txt", "changed")', "--artifacts", out);
     expect(through.code).not.toBe(0);
-    expect(through.stderr).toContain("is no folder");
+    expect(through.stderr).toContain("is not a folder");
     const over = await runLocal('await cyrnel.files.write("a.txt", "changed")', "--artifacts", out);
     expect(over.code).toBe(0);
     expect(readFileSync(outside, "utf8")).toBe("untouched");
@@ -81,7 +81,7 @@ describe("files", () => {
     );
     expect([run.code, readFileSync(join(out, "a.txt"), "utf8")]).toEqual([1, "kept"]);
     const none = await runLocal("return 1", "--dir", join(folder.path, "nowhere"));
-    expect([none.code, none.stderr]).toEqual([2, expect.stringContaining("is no folder")]);
+    expect([none.code, none.stderr]).toEqual([2, expect.stringContaining("is not a folder")]);
   });
 });
 

@@ -348,7 +348,7 @@ describe("what is empty or wrong is said once", () => {
     const made = await ask("policies", "add", "block", "mail.*", "--expires", "24h");
     expect(made.stdout).toMatch(/^\S+\n$/);
     expect(made.stderr).toMatch(
-      /^The policy is made: block mail\.\*, for every role, ending in 2[34] h\. It is applied after all others\.\n$/,
+      /^Added rule: block mail\.\*, for every role, ending in 2[34] h\. It applies after all others\.\n$/,
     );
     await ask("policies", "rm", made.stdout.trim());
   });
@@ -416,10 +416,13 @@ describe("what goes wrong is one line with a code", () => {
 
   test("lists without anything say so, and are empty lists as JSON", async () => {
     const empty: [string[], string][] = [
-      [["ps"], "No process is running. Those that have ended: cyrnel ps --all\n"],
-      [["approvals", "list"], "Nothing waits for a decision.\n"],
-      [["keys", "list"], "There are no keys.\n"],
-      [["roles", "list"], "There are no roles: every key sees all tools.\n"],
+      [["ps"], "Nothing is running. To see ended runs: cyrnel ps --all\n"],
+      [["approvals", "list"], "No approvals waiting.\n"],
+      [
+        ["keys", "list"],
+        "No keys yet. Create one: cyrnel keys create <name> --scopes processes:write,processes:read\n",
+      ],
+      [["roles", "list"], "No roles yet: every key sees all tools.\n"],
     ];
     for (const [words, sentence] of empty) {
       const ended = await ask(...words);
