@@ -386,7 +386,7 @@ test("a reader that leaves ends the command", async () => {
 test("--watch runs again when the file changes", async () => {
   const file = await folder.write("watched.ts", "return 1");
   const started = startCyrnel(["run", file, "--local", "--watch"]);
-  while (!started.stderr().includes("Waiting")) await sleep(20);
+  while (!started.stderr().includes("Watching")) await sleep(20);
   while (!started.stdout().includes("2\n")) {
     await folder.write("watched.ts", "return 2");
     await sleep(300);
