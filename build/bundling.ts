@@ -1,4 +1,4 @@
-/** What the bundles have in common: where their threads and data files are, and how they are written. */
+/** Shared by all bundles: where their threads and data files are, and how they are written. */
 import { globSync, readFileSync } from "node:fs";
 import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";

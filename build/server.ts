@@ -22,7 +22,7 @@ const EXTERNAL = [
   "pacote",
 ];
 
-/** What packages in CommonJS expect of their scope. */
+/** Variables that CommonJS packages expect in their scope. */
 const BANNER =
   'import{createRequire as cyrnelCreateRequire}from"node:module";const require=cyrnelCreateRequire(import.meta.url);';
 

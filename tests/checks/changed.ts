@@ -1,4 +1,4 @@
-/** What this working tree changes. */
+/** Lists the files that this working tree changes. */
 import { execFileSync } from "node:child_process";
 import path from "node:path";
 

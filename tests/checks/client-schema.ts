@@ -12,7 +12,7 @@ const HEADER =
 const nodes = await generate(JSON.parse(await readFile(DOCUMENT, "utf8")), {
   alphabetize: true,
   emptyObjectsUnknown: true,
-  // What has a default may be left out of a request; in an answer it is there all the same.
+  // A field with a default may be left out of a request, but an answer always has it.
   defaultNonNullable: false,
 });
 const NO_METHOD = /^ {8}(?:get|put|post|delete|options|head|patch|trace)\?: never;\n/gm;

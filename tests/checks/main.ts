@@ -28,9 +28,9 @@ const MAX_OUTPUT_BYTES = 64 << 20;
 interface Check {
   name: string;
   command: string[];
-  /** What `--write` starts in its place; without it a person has to mend what is found. */
+  /** Command that `--write` starts instead. Without one, the findings have to be fixed by hand. */
   write?: string[];
-  /** What `--fast` starts in its place; null: it leaves the check out. */
+  /** Command that `--fast` starts instead; null leaves the check out. */
   fast?: string[] | null;
 }
 
