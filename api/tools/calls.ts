@@ -1,10 +1,20 @@
 /** The one path of every tool call, in steps: open ► plan ► perform. Records each call once, when it has ended. */
-import { orAborted } from "#modules/shared/limits.ts";
+import type { Timer } from "#modules/shared/limits.ts";
 import { CallClock, RUN_LEFT } from "../bounds/call-clock.ts";
 import type { Redactor } from "../secrets/redactor.ts";
-import { CallRoom, CallState } from "./call-state.ts";
-import type { CallLimits, CallOutcome, CallRecord, ToolCall, ToolCalls } from "./contract.ts";
-import { type CallError, refuseCall, toCallError } from "./failure.ts";
+import type {
+  CallCaller,
+  CallInProgress,
+  CallLimits,
+  CallOutcome,
+  CallRecord,
+  CallWorkspace,
+  GateDecision,
+  MovedFile,
+  ToolCall,
+  ToolCalls,
+} from "./contract.ts";
+import { type CallError, refuseCall, refuseLate, refuseSlot, toCallError } from "./failure.ts";
 import { type PerformOptions, performCall } from "./perform.ts";
 import { type FullPlan, type PlanOptions, planCall } from "./plan.ts";
 
@@ -40,7 +50,7 @@ export function createToolCalls(options: ToolCallsOptions): ServerCalls {
     });
   }
 
-  function end(call: CallState, failure: CallError | null): void {
+  function end(call: CallInProgress, failure: CallError | null): void {
     const { phase, httpStatus } = call;
     call.end();
     if (phase === "over") return;
@@ -58,17 +68,17 @@ export function createToolCalls(options: ToolCallsOptions): ServerCalls {
     } else record(call, times, failure.outcome, failure.code ?? failure.failure);
   }
 
-  function fail(call: CallState, error: unknown): CallError {
+  function fail(call: CallInProgress, error: unknown): CallError {
     const failure = toCallError(call.signal.aborted ? call.signal.reason : error, options.log);
     end(call, failure);
     return failure;
   }
 
   /** Rejects as soon as the call is canceled or its time is over: an adapter may ignore its signal. */
-  async function step<T>(call: CallState, work: () => Promise<T>): Promise<T> {
+  async function step<T>(call: CallInProgress, work: () => Promise<T>): Promise<T> {
     try {
       call.signal.throwIfAborted();
-      return await orAborted(work(), call.signal);
+      return await Promise.race([work(), rejectWhenAborted(call.signal)]);
     } catch (error) {
       throw fail(call, error);
     }
@@ -106,4 +116,120 @@ export function createToolCalls(options: ToolCallsOptions): ServerCalls {
     },
     refuse: (call: CallState, { failure, message }) => fail(call, refuseCall(failure, message)),
   };
+}
+
+/** Counts the calls of this server against its limits. */
+class CallRoom {
+  readonly limits: CallLimits;
+  readonly #byAccount = new Map<string, number>();
+  /** Without calls that wait for an approval. */
+  inFlight = 0;
+
+  constructor(limits: CallLimits) {
+    this.limits = limits;
+  }
+
+  /** Throws CallError `too_many_calls`. */
+  enter(account: string, caller: CallCaller): void {
+    const { limits } = this;
+    const own = this.#byAccount.get(account) ?? 0;
+    if (own >= limits.maxInFlightPerCaller || this.inFlight >= limits.maxInFlight) {
+      throw refuseSlot(limits, own, caller.processId === undefined ? "key" : "process");
+    }
+    this.#byAccount.set(account, own + 1);
+    this.inFlight += 1;
+  }
+
+  leave(account: string): void {
+    const left = (this.#byAccount.get(account) ?? 1) - 1;
+    if (left === 0) this.#byAccount.delete(account);
+    else this.#byAccount.set(account, left);
+  }
+}
+
+class CallState implements CallInProgress {
+  readonly given: ToolCall;
+  readonly caller: CallCaller;
+  readonly clock: CallClock;
+  readonly accountName: string;
+  serviceId: string;
+  toolId: string;
+  parameters: Record<string, unknown>;
+  workspace: CallWorkspace | undefined;
+  phase: CallInProgress["phase"] = "planning";
+  decision: GateDecision | null = null;
+  readonly moved: MovedFile[] = [];
+  httpStatus: number | null = null;
+  readonly timer: Timer = { stop: () => this.#stopTimer(), restart: () => this.#startTimer() };
+  readonly #room: CallRoom;
+  readonly #ended = new AbortController();
+  readonly #cancel = () => this.#ended.abort(refuseCall("call_canceled", "The call was canceled."));
+  #timer: NodeJS.Timeout | undefined;
+
+  /** Throws CallError `too_many_calls`. */
+  constructor(given: ToolCall, clock: CallClock, room: CallRoom) {
+    const { serviceId, toolId, parameters, caller, workspace, signal } = given;
+    this.given = given;
+    this.caller = caller;
+    this.clock = clock;
+    this.accountName = nameAccount(caller);
+    this.serviceId = serviceId;
+    this.toolId = toolId;
+    this.parameters = parameters;
+    this.workspace = workspace;
+    this.#room = room;
+    room.enter(this.accountName, caller);
+    signal?.addEventListener("abort", this.#cancel, { once: true });
+    if (signal?.aborted) this.#cancel();
+    this.#startTimer();
+  }
+
+  get signal(): AbortSignal {
+    return this.#ended.signal;
+  }
+
+  /** An approver is asked: days may pass, in which the call takes no room and has no time limit. */
+  wait(): void {
+    this.phase = "waiting";
+    this.clock.wait();
+    this.#stopTimer();
+    this.#room.inFlight -= 1;
+  }
+
+  resume(): void {
+    this.phase = "planning";
+    this.clock.resume();
+    this.#room.inFlight += 1;
+    this.#startTimer();
+  }
+
+  end(): void {
+    if (this.phase === "over") return;
+    if (this.phase !== "waiting") this.#room.inFlight -= 1;
+    this.phase = "over";
+    this.#stopTimer();
+    this.#room.leave(this.accountName);
+    this.given.signal?.removeEventListener("abort", this.#cancel);
+  }
+
+  #startTimer(): void {
+    this.#stopTimer();
+    if (this.phase === "over") return;
+    const { invokeTimeoutMs } = this.#room.limits;
+    this.#timer = setTimeout(() => this.#ended.abort(refuseLate(invokeTimeoutMs)), invokeTimeoutMs);
+  }
+
+  #stopTimer(): void {
+    clearTimeout(this.#timer);
+  }
+}
+
+function nameAccount({ processId, keyId }: CallCaller): string {
+  return processId !== undefined ? `process ${processId}` : `key ${keyId ?? ""}`;
+}
+
+function rejectWhenAborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
 }

@@ -1,4 +1,6 @@
 /** Types of a tool call: who calls, what is called, what roles and policies decide about it, and how it ended. */
+
+import type { Timer } from "#modules/shared/limits.ts";
 import type {
   CallFiles,
   DiscoverServices,
@@ -122,6 +124,27 @@ export interface ToolCall extends ToolPath {
 export interface OpenCall extends ToolPath, Pick<ToolCall, "parameters"> {
   /** Aborts with a CallError when the call is canceled or times out. */
   readonly signal: AbortSignal;
+}
+
+/** A call in progress, as its steps change it. Private to api/tools. */
+export interface CallInProgress extends OpenCall, Pick<ToolCall, "caller" | "workspace"> {
+  /** The call as the caller made it. */
+  readonly given: ToolCall;
+  /** Whose limits, and whose turn among parameter checks, the call counts against. */
+  readonly accountName: string;
+  readonly clock: CallClock;
+  /** `sent`: the adapter is called. `streaming`: the script has the answer and reads its body. */
+  phase: "planning" | "waiting" | "sent" | "streaming" | "over";
+  /** The first decision, for the record. */
+  decision: GateDecision | null;
+  /** Files sent and saved so far. */
+  readonly moved: MovedFile[];
+  /** Status of the service's last response. */
+  httpStatus: number | null;
+  /** Limits the waits for a streamed body. */
+  readonly timer: Timer;
+  /** Gives the room of the call back. Idempotent. */
+  end(): void;
 }
 
 /** A call that passed visibility, policy and validation. */

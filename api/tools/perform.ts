@@ -1,21 +1,23 @@
 /** Second half of a tool call: admit ► adapter ► redact. */
+import { contentTypeOf, isTextType } from "#kernel/file-names.ts";
+import { measureDepth } from "#kernel/json-depth.ts";
 import { settleIntegers } from "#kernel/tool-docs/large-integers.ts";
-import type { AdapterModule, JSONSchema } from "#sdk";
+import { limitWaits, orAborted } from "#modules/shared/limits.ts";
+import {
+  type AdapterModule,
+  type InvokeInput,
+  type JSONSchema,
+  mayHoldLargeInteger,
+  type OpenStream,
+  parseExactJson,
+  type SavedFile,
+  toRawInteger,
+} from "#sdk";
 import type { Redactor } from "../secrets/redactor.ts";
-import type { CallState } from "./call-state.ts";
-import type { CallWorkspace, MovedFile, ToolPath } from "./contract.ts";
+import type { CallInProgress, CallWorkspace, MovedFile, ToolCall, ToolPath } from "./contract.ts";
 import { CallError, isHttpStatus, readAdapterFailure, refuseCall } from "./failure.ts";
 import type { FullPlan } from "./plan.ts";
 import { noteBytes, openNoting } from "./requests/named-files.ts";
-import {
-  createOpenStream,
-  createSave,
-  type JsonResult,
-  redactAnswer,
-  type Save,
-  saveResult,
-  toJsonResult,
-} from "./results.ts";
 
 export interface PerformOptions {
   /** Rejects if the audit log cannot record the call, which is then not made. */
@@ -91,7 +93,7 @@ async function invoke(
   }
 }
 
-function recordStatus(call: CallState, httpStatus: unknown): void {
+function recordStatus(call: CallInProgress, httpStatus: unknown): void {
   if (!isHttpStatus(httpStatus) || call.signal.aborted) return;
   call.httpStatus = httpStatus;
   call.given.onAnswered?.(httpStatus);
@@ -100,7 +102,7 @@ function recordStatus(call: CallState, httpStatus: unknown): void {
 /** Warns a script, which computes with numbers, where one differs from what the service sent. A direct caller reads the digits. */
 async function settle(
   { readOutputSchema }: PerformOptions,
-  call: CallState,
+  call: CallInProgress,
   { answer, hasLargeIntegers, hasInfinity }: JsonResult,
 ): Promise<unknown> {
   const { warn } = call.given;
@@ -120,4 +122,155 @@ function watchFiles({ files, saveAs }: CallWorkspace, moved: MovedFile[]): CallW
       saveAs: { ...saveAs, save: (bytes) => saveAs.save(noteBytes(moved, saveAs.name, "saved", bytes)) },
     }),
   };
+}
+
+type Save = NonNullable<InvokeInput["save"]>;
+
+const MAX_RESULT_DEPTH = 200;
+/** `type/subtype`, and parameters. */
+const MEDIA_TYPE = /^[\w!#$&^.+-]{1,100}\/[\w!#$&^.+-]{1,100}(;[\x20-\x7e]{0,100})?$/;
+
+/**
+ * Returns how to save the answer to the workspace, if it is to be saved. `isFetch`: it is the body of a `fetch` response, in which
+ * secrets are replaced whatever type its server claims.
+ */
+function createSave(
+  { workspace, signal }: Pick<ToolCall, "workspace"> & { signal: AbortSignal },
+  redactor: Pick<Redactor, "createByteStream">,
+  isFetch: boolean,
+): Save | undefined {
+  const saveAs = workspace?.saveAs;
+  if (saveAs === undefined) return undefined;
+  const { name, save } = saveAs;
+  return async (type, bytes) => {
+    const contentType = MEDIA_TYPE.test(type) ? type : "application/octet-stream";
+    const isText = isFetch || [contentType.toLowerCase(), contentTypeOf(name)].some(isTextType);
+    const pieces = whileOpen(bytes, signal);
+    const { size } = await save(isText ? redactBytes(pieces, redactor) : pieces);
+    return { file: name, size, contentType };
+  };
+}
+
+/** Gives a response and its body to a script without known secrets, even if one is split over two pieces. */
+function createOpenStream(
+  open: OpenStream,
+  call: Pick<CallInProgress, "signal" | "timer" | "phase">,
+  redactor: Pick<Redactor, "text" | "value" | "createByteStream">,
+  maxAnswerBytes: number,
+): OpenStream {
+  return () => {
+    const stream = open();
+    if (stream === null) return null;
+    return (given, bytes) => {
+      const { answer } = toJsonResult(given, maxAnswerBytes);
+      call.phase = "streaming";
+      const pieces = limitWaits(whileOpen(bytes, call.signal), call.timer);
+      return stream(redactor.value(redactAnswer(answer, redactor)), redactBytes(pieces, redactor));
+    };
+  };
+}
+
+/** Saves for an adapter that does not save by itself: a text as it is, anything else as JSON. */
+function saveResult(result: unknown, save: Save): Promise<SavedFile> {
+  const [contentType, text] =
+    typeof result === "string" ? ["text/plain", result] : ["application/json", JSON.stringify(result)];
+  return save(contentType, once(Buffer.from(text)));
+}
+
+/**
+ * Replaces secrets of a `fetch` response that plain redaction would break: a base64 body is searched as bytes and stays base64; a
+ * header whose name holds a secret is dropped, because no header can be called `[secret]`.
+ */
+function redactAnswer(given: unknown, redactor: Pick<Redactor, "text" | "createByteStream">): unknown {
+  const answer = given as { headers?: unknown; body?: { base64?: unknown } | null } | null;
+  if (answer !== null && Array.isArray(answer.headers))
+    answer.headers = answer.headers.filter((header) => {
+      const name = String(header?.[0]);
+      return redactor.text(name) === name;
+    });
+  const base64 = answer?.body?.base64;
+  if (typeof base64 !== "string") return answer;
+  const stream = redactor.createByteStream();
+  const bytes = Buffer.concat([stream.push(Buffer.from(base64, "base64")), stream.end()]);
+  return { ...answer, body: { base64: bytes.toString("base64") } };
+}
+
+async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}
+
+/** Ends with the signal's reason, also while the source is silent. */
+async function* whileOpen(bytes: AsyncIterable<Uint8Array>, signal: AbortSignal): AsyncGenerator<Buffer> {
+  const source = bytes[Symbol.asyncIterator]();
+  let isDone = false;
+  try {
+    for (;;) {
+      signal.throwIfAborted();
+      const { done, value } = await orAborted(source.next(), signal);
+      isDone = done === true;
+      if (isDone) break;
+      if (!(value instanceof Uint8Array)) throw new TypeError("An answer is saved from pieces of bytes.");
+      yield Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+    }
+    signal.throwIfAborted();
+  } finally {
+    // Not awaited: a hanging source would keep the call.
+    if (!isDone) void source.return?.()?.catch(() => {});
+  }
+}
+
+async function* redactBytes(
+  bytes: AsyncIterable<Buffer>,
+  redactor: Pick<Redactor, "createByteStream">,
+): AsyncGenerator<Buffer> {
+  const stream = redactor.createByteStream();
+  for await (const piece of bytes) yield stream.push(piece);
+  yield stream.end();
+}
+
+interface JsonResult {
+  /** Large integers in it are RawIntegers. */
+  answer: unknown;
+  hasLargeIntegers: boolean;
+  /** Or NaN; null in the answer. */
+  hasInfinity: boolean;
+}
+
+/**
+ * Copies an adapter's result as JSON data. Counts while writing: a gigabyte must not become a text of a gigabyte. Throws CallError
+ * `result_too_large` or `result_invalid`.
+ */
+function toJsonResult(result: unknown, maxBytes: number): JsonResult {
+  if (result === undefined || result === null)
+    return { answer: null, hasLargeIntegers: false, hasInfinity: false };
+  let left = maxBytes;
+  let isTooLarge = false;
+  let hasInfinity = false;
+  function count(this: unknown, name: string, value: unknown): unknown {
+    left -= 1 + (Array.isArray(this) ? 0 : name.length);
+    if (typeof value === "string") left -= value.length;
+    if (typeof value === "number" && !Number.isFinite(value)) hasInfinity = true;
+    isTooLarge = left < (Array.isArray(value) ? value.length : 0);
+    if (isTooLarge) throw new Error("too large");
+    return typeof value === "bigint" ? toRawInteger(value) : value;
+  }
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(result, count);
+  } catch {
+    // Too large, or not JSON data. An error thrown by the adapter's data is ignored.
+  }
+  if (isTooLarge || (text !== undefined && Buffer.byteLength(text) > maxBytes)) {
+    throw refuseCall(
+      "result_too_large",
+      `The tool's answer is larger than ${maxBytes} bytes (CYRNEL_MAX_CALL_RESULT_BYTES). Ask for less: a page, a filter, fewer fields.`,
+    );
+  }
+  if (text === undefined) {
+    throw refuseCall("result_invalid", "The tool returned a value that is not JSON data.");
+  }
+  if (measureDepth(Buffer.from(text), MAX_RESULT_DEPTH) > MAX_RESULT_DEPTH) {
+    throw refuseCall("result_invalid", `The tool's answer is nested deeper than ${MAX_RESULT_DEPTH} levels.`);
+  }
+  return { answer: parseExactJson(text), hasLargeIntegers: mayHoldLargeInteger(text), hasInfinity };
 }

@@ -1,14 +1,23 @@
 /** First half of a tool call: visible ► policy ► validation, and what an approver is shown if a rule asks. Calls nothing. */
+import { performance } from "node:perf_hooks";
 import { pathOf } from "#kernel/tool-patterns.ts";
 import type { JSONSchema } from "#sdk";
+import type { Db } from "../db/pool.ts";
 import { retryWhileAway } from "../db/retry.ts";
 import type { Redactor } from "../secrets/redactor.ts";
-import type { CallState } from "./call-state.ts";
-import type { AskedCall, CallCaller, CallGate, CallPlan, GateDecision, ToolPath } from "./contract.ts";
+import type {
+  AskedCall,
+  CallCaller,
+  CallGate,
+  CallInProgress,
+  CallPlan,
+  GateDecision,
+  ToolPath,
+} from "./contract.ts";
 import { refuseCall, refuseUncallable, toInvalidParameters } from "./failure.ts";
 import type { FetchRules } from "./requests/fetch.ts";
 import { describeNamedFiles, limitFiles, measureBody } from "./requests/named-files.ts";
-import type { CallTarget } from "./targets.ts";
+import { MAX_SCHEMA_BYTES } from "./store.ts";
 import type { ParameterValidator } from "./validation/validator.ts";
 
 export interface PlanOptions {
@@ -28,7 +37,7 @@ export interface PlanOptions {
 }
 
 export interface FullPlan extends CallPlan {
-  readonly call: CallState;
+  readonly call: CallInProgress;
   readonly target: CallTarget;
   /** Validated, with defaults filled in. */
   readonly parameters: Record<string, unknown>;
@@ -37,7 +46,7 @@ export interface FullPlan extends CallPlan {
 /** Rejects with a CallError if the call may not be made. `isApproved`: an approver has agreed to the call's earlier plan. */
 export async function planCall(
   options: PlanOptions,
-  call: CallState,
+  call: CallInProgress,
   isApproved: boolean,
 ): Promise<FullPlan> {
   const isRequest = call.serviceId === "fetch" && call.toolId === "";
@@ -62,17 +71,17 @@ export async function planCall(
 }
 
 /** A run outlives a database that is away for some seconds. A direct call is refused, and its client tries again. */
-function persist<T>({ caller, signal }: CallState, step: () => Promise<T>): Promise<T> {
+function persist<T>({ caller, signal }: CallInProgress, step: () => Promise<T>): Promise<T> {
   const first = step();
   return caller.processId === undefined ? first : first.catch((error) => retryWhileAway(step, signal, error));
 }
 
-async function resolveRequest({ fetchRules }: PlanOptions, call: CallState): Promise<void> {
+async function resolveRequest({ fetchRules }: PlanOptions, call: CallInProgress): Promise<void> {
   const { path, parameters } = await fetchRules.resolve(call);
   Object.assign(call, path, { parameters });
 }
 
-async function findVisible(options: PlanOptions, call: CallState): Promise<CallTarget> {
+async function findVisible(options: PlanOptions, call: CallInProgress): Promise<CallTarget> {
   const { gate, failureOf, describeUnknown, redactor } = options;
   const target = await options.findTarget(call);
   // A tool that a role hides does not exist for the caller: neither does its service, nor its state.
@@ -88,7 +97,11 @@ async function findVisible(options: PlanOptions, call: CallState): Promise<CallT
   return target;
 }
 
-async function decide({ gate }: PlanOptions, call: CallState, destructive: boolean): Promise<GateDecision> {
+async function decide(
+  { gate }: PlanOptions,
+  call: CallInProgress,
+  destructive: boolean,
+): Promise<GateDecision> {
   const { serviceId, toolId } = call;
   const decision = await gate.decide(call.caller, { serviceId, toolId, destructive });
   call.decision ??= decision;
@@ -98,7 +111,7 @@ async function decide({ gate }: PlanOptions, call: CallState, destructive: boole
 
 async function validate(
   { validator, readInputSchema }: PlanOptions,
-  call: CallState,
+  call: CallInProgress,
   { inputHash }: CallTarget,
 ): Promise<Record<string, unknown>> {
   const loadSchema = async () => {
@@ -114,7 +127,7 @@ async function validate(
 
 /** From here on the call can send exactly the files that the approver is shown. */
 async function describeAsked(
-  call: CallState,
+  call: CallInProgress,
   { isFetch, destructive }: CallTarget,
   parameters: Record<string, unknown>,
   policyId: string | undefined,
@@ -129,4 +142,87 @@ async function describeAsked(
 /** Without the query: messages are stored in plain text. */
 function describeRequest({ method, url }: Record<string, unknown>, bodyBytes: number | undefined): string {
   return `${method} ${String(url).split("?", 1)[0]}${bodyBytes === undefined ? "" : ` with a body of ${bodyBytes} bytes`}`;
+}
+
+const CACHE_LIMITS = { maxAgeMs: 1000, maxServices: 500, maxToolsOfService: 2000 } as const;
+
+/** A service and one of its tools, as a call finds them. */
+export interface CallTarget {
+  serviceEnabled: boolean;
+  stale: boolean;
+  /** Module id. */
+  adapter: string;
+  /** The tool's id. Null if the service has no such tool; the other fields mean nothing then. */
+  tool: string | null;
+  toolEnabled: boolean;
+  destructive: boolean;
+  inputHash: string;
+  /** The tool makes `fetch` requests. */
+  isFetch: boolean;
+}
+
+interface CallTargets {
+  /** Returns null if there is no such service, which is never cached. */
+  find(path: ToolPath): Promise<CallTarget | null>;
+  forget(serviceId: string): void;
+}
+
+interface KeptService {
+  readAtMs: number;
+  targets: Map<string, CallTarget>;
+}
+
+/**
+ * Caches targets for a moment, so that a series of calls does not ask the database each time. A change by this server drops them
+ * at once; a change from elsewhere counts after `maxAgeMs`.
+ */
+export function createCallTargets(db: Db): CallTargets {
+  const services = new Map<string, KeptService>();
+  /** Counts changes: a target read before one must not be cached after it. */
+  let changes = 0;
+  return {
+    async find({ serviceId, toolId }) {
+      const kept = services.get(serviceId);
+      const isFresh = kept !== undefined && performance.now() - kept.readAtMs <= CACHE_LIMITS.maxAgeMs;
+      const known = isFresh ? kept.targets.get(toolId) : undefined;
+      if (known !== undefined) return known;
+      const before = changes;
+      // The age counts from before the read.
+      const place = isFresh ? kept : { readAtMs: performance.now(), targets: new Map<string, CallTarget>() };
+      const [target = null] = await db<CallTarget[]>`
+        select s.enabled as "serviceEnabled", s.stale, s.adapter, t.id as tool,
+          coalesce(t.enabled, false) as "toolEnabled", coalesce(t.destructive, true) as destructive,
+          coalesce(t.input_hash, '') as "inputHash", t.fetch_scope is not null as "isFetch"
+        from services s left join tools t on t.service_id = s.id and t.id = ${toolId} where s.id = ${serviceId}`;
+      if (target === null || target.tool === null || changes !== before) return target;
+      if (place.targets.size < CACHE_LIMITS.maxToolsOfService) place.targets.set(toolId, target);
+      services.set(serviceId, place);
+      const [oldest] = services.keys();
+      if (services.size > CACHE_LIMITS.maxServices && oldest !== undefined) services.delete(oldest);
+      return target;
+    },
+    forget(serviceId) {
+      changes += 1;
+      services.delete(serviceId);
+    },
+  };
+}
+
+/** Returns null if the tool no longer has the schema of this hash, and an empty one if it is too large. */
+export async function readInputSchema(db: Db, path: ToolPath, hash: string) {
+  const [row] = await db<{ schema: Record<string, unknown> | null }[]>`
+    select case when octet_length(input_schema::text) <= ${MAX_SCHEMA_BYTES} then input_schema end as schema from tools
+    where service_id = ${path.serviceId} and id = ${path.toolId} and input_hash = ${hash}`;
+  return row === undefined ? null : (row.schema ?? {});
+}
+
+/** Returns an empty schema if it is too large, or the tool is gone. */
+export async function readOutputSchema(
+  db: Db,
+  { serviceId, toolId }: ToolPath,
+): Promise<Record<string, unknown>> {
+  const [row] = await db<{ schema: Record<string, unknown> | null }[]>`
+    select output_schema as schema from tools
+    where service_id = ${serviceId} and id = ${toolId} and octet_length(output_schema::text) <= ${MAX_SCHEMA_BYTES}`;
+  return row?.schema ?? {};
 }

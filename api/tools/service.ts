@@ -15,11 +15,11 @@ import type { CallError } from "./failure.ts";
 import { createToolHost } from "./host.ts";
 import { createToolListing, type ToolListing } from "./listing.ts";
 import type { ToolDetailsRecord } from "./model.ts";
+import { createCallTargets, readInputSchema, readOutputSchema } from "./plan.ts";
 import { createFetchRules } from "./requests/fetch.ts";
 import { createToolSearch } from "./search.ts";
 import { findToolDetails, hasService, setToolEnabled, type ToolDetailsRow } from "./store.ts";
 import { createSuggestions } from "./suggestions.ts";
-import { createCallTargets, readInputSchema, readOutputSchema } from "./targets.ts";
 import { createParameterValidator, type ParameterValidator } from "./validation/validator.ts";
 
 export interface ToolsOptions

@@ -1,9 +1,11 @@
-/** The statements on `tools`, one function each: listings, declarations, search. Calls have theirs in targets.ts. */
+/** The statements on `tools`, one function each: listings, declarations, search. Calls have theirs in plan.ts. */
 import type { PageRequest } from "#api/bounds/page.ts";
 import type { Db } from "#api/db/pool.ts";
 import type { JSONSchema } from "#sdk";
 import type { ToolPath } from "./contract.ts";
-import { MAX_SCHEMA_BYTES } from "./targets.ts";
+
+/** Schemas larger than this, as JSON text, are not read. */
+export const MAX_SCHEMA_BYTES = 4 * 1024 * 1024;
 
 /** A tool as a listing shows it. */
 export interface ToolRow {
