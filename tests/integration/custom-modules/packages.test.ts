@@ -112,7 +112,7 @@ describe("install", () => {
       async () => Buffer.alloc(11 * 1024 * 1024),
       413,
       "payload_too_large",
-      /larger than 10485760/,
+      /larger than the limit of 10485760 bytes/,
     ],
     [
       "no module",
