@@ -3,7 +3,6 @@ import { performance } from "node:perf_hooks";
 
 export class CallClock {
   readonly #startedMs = performance.now();
-  /** In earlier children of the run. */
   readonly #waitedBeforeMs: number;
   #waitedMs = 0;
   #waitingSinceMs: number | null = null;

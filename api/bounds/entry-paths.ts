@@ -25,7 +25,6 @@ export function splitEntryPath(name: string): string[] {
 }
 
 export interface AcceptedPaths {
-  /** Counts folders and files, implied folders included. */
   readonly count: number;
   /** Returns the folders that are new, outermost first. Throws if the path exists or clashes with an accepted one. */
   add(segments: readonly string[], kind: "file" | "folder"): string[];

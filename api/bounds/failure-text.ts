@@ -1,4 +1,3 @@
-/** Makes error messages of foreign code safe to store and to show. */
 import { quoteForeign } from "#modules/shared/failures.ts";
 
 const MAX_FAILURE_CHARACTERS = 2000;

@@ -2,14 +2,12 @@ const CHUNK_ROWS = 200;
 const MAX_CHUNKS = 100;
 
 export interface PageRequest<Position> {
-  /** Null for the first page. */
   from: Position | null;
   limit: number;
 }
 
 export interface RowPage<Row, Position> {
   rows: Row[];
-  /** Null at the end. */
   next: Position | null;
 }
 

@@ -5,7 +5,6 @@ export interface QueueOptions {
   /** Running and waiting jobs together. */
   maxHeld: number;
   atOnce?: number;
-  /** Makes the error of a job that is one too many. */
   refuse(): Error;
 }
 

@@ -8,7 +8,6 @@ import { type KnownPackage, readKnownPackages } from "./store.ts";
 export interface PackageDirectory {
   /** Returns null if no version fits; a `range` of null means the newest. */
   find(name: string, range: string | null): KnownPackage | null;
-  /** Newest first. */
   versionsOf(name: string): readonly KnownPackage[];
   /** The newest version of each name, by name. */
   newest(): readonly KnownPackage[];

@@ -37,7 +37,6 @@ export interface PackageSetupOptions
   watch: Pick<RevisionWatch, "follow" | "refresh">;
   contents: ContentStore;
   environments: Environments;
-  /** The guarded fetch. */
   fetch: typeof globalThis.fetch;
   config: Pick<
     Config,
@@ -56,7 +55,6 @@ export interface PackageSetupOptions
 export interface PackageSetup extends AsyncDisposable {
   packages: Packages;
   host: PackageHost;
-  /** Starts the sweeps and stores the starter set. */
   start(): void;
 }
 

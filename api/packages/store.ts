@@ -6,7 +6,6 @@ export interface PackageRow {
   name: string;
   version: string;
   digest: string;
-  /** Id of a content, or null. */
   types: string | null;
   source: "registry" | "starter";
   details: PackageDetails;
@@ -14,7 +13,6 @@ export interface PackageRow {
   installedAt: Date;
 }
 
-/** Servers hold this in memory. */
 export interface KnownPackage extends Pick<PackageRow, "name" | "version" | "digest"> {
   exports: string[];
   description: string;

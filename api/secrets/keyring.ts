@@ -1,4 +1,3 @@
-/** Holds the key that seals secrets, and earlier keys that only open them. */
 import { createHash, type KeyObject } from "node:crypto";
 
 export interface SecretsKey {

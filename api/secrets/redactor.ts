@@ -45,7 +45,6 @@ export interface Redactor {
    * foreign code may have cut the text.
    */
   cut(text: string, maxCharacters: number): string;
-  /** Returns valid JSON text again. */
   jsonText(text: string): string;
   /** Replaces names of members too. A value that JSON cannot express is replaced whole. */
   value<T>(json: T): T;
@@ -139,7 +138,6 @@ function createByteStream(known: () => Matchers | null): ByteStreamRedactor {
   let held: Held | null = null;
   let lastMatcher: Matcher | null = null;
   let lastLevel: PrintLevel | undefined;
-  /** Positions before anything is replaced. */
   let changes: LevelChange[] = [];
   let levels: LevelChange[] = [];
   function pass(part: Part | null): Buffer {

@@ -42,7 +42,6 @@ export const sealedSchema = z.object({
 /** `iv`, `tag` and `ciphertext` are base64. */
 export type Sealed = z.infer<typeof sealedSchema>;
 
-/** Throws AppError `secrets_key_missing` without a key. */
 export function seal(keyring: Keyring | null, owner: SecretOwner, value: unknown): Sealed {
   if (keyring === null) throw noKey();
   const plaintext = Buffer.from(JSON.stringify(value) ?? "null");

@@ -8,7 +8,6 @@ export type KeyConfig = Pick<Config, "databaseUrl" | "dataDirectory" | "secretsK
 export interface FoundKeyring {
   /** Null if there is no key: secrets cannot be used. */
   keyring: Keyring | null;
-  /** Path of a key file that was just made. */
   made: string | null;
 }
 

@@ -5,7 +5,6 @@ import type { Sealed, SecretOwner } from "./sealing.ts";
 export interface SecretsRow {
   ownerKind: SecretOwner["kind"];
   ownerId: string;
-  /** Not parsed yet. */
   sealed: unknown;
   version: number;
 }

@@ -57,7 +57,6 @@ export interface Vault {
   remove(db: Db, owner: SecretOwner): Promise<void>;
   /** Stores data that the redactor does not learn. Stores nothing unless the statement `when` returns a row. */
   keep(db: Db, entries: readonly KeptValue[], when?: Fragment): Promise<void>;
-  /** Returns values by owner id. Throws as `open` does. */
   recall(db: Db, kind: SecretOwner["kind"], ids: readonly string[]): Promise<Map<string, unknown>>;
   /** Seals a value for another table. Throws AppError `secrets_key_missing`. */
   seal(owner: SecretOwner, value: unknown): Sealed;

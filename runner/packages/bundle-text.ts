@@ -4,7 +4,6 @@
  */
 
 export interface BundleParts {
-  /** Null if there is only `all`. */
   main: string | null;
   all: string;
 }

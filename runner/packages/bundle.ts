@@ -14,14 +14,12 @@ import { endFirstWithoutMemory } from "../process/start-process.ts";
 export interface BundledPackage {
   name: string;
   version: string;
-  /** SHA-256 of `code`, hexadecimal. */
   digest: string;
   /**
    * An expression (see bundle-text.ts), `(require) => ({ ".": () => namespace, "./locale": () => namespace })`. Modules of the package are shared
    * between its exports and evaluated at their first use. `require` answers the modules of Node in `builtins`.
    */
   code: string;
-  /** Such as `.` and `./locale`. */
   exports: string[];
   /** Modules of Node that it needs and scripts have. */
   builtins: string[];

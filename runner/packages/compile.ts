@@ -47,7 +47,6 @@ export interface Compiled {
 }
 
 export interface CompileInput {
-  /** A real path. Nothing outside is read. */
   base: string;
   resolveDir: string;
   listEntries(resolveAll: ResolveAll): Promise<string>;

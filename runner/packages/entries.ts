@@ -18,7 +18,7 @@ export function readManifest(folder: string): Manifest {
   const file = join(folder, "package.json");
   try {
     const stat = statSync(file);
-    if (!stat.isFile()) throw new Error("it is no file");
+    if (!stat.isFile()) throw new Error("it is not a file");
     if (stat.size > MAX_MANIFEST_BYTES) throw new Error("it is too large");
     const value = JSON.parse(readFileSync(file, "utf8").replace(/^\uFEFF/, "")) as Record<string, unknown>;
     const { version, exports, gypfile } = value;
@@ -105,7 +105,6 @@ function walk(folder: string, start: string): string[] {
   return found;
 }
 
-/** Follows links. */
 function isWithin(folder: string, start: string): boolean {
   if (start.split("/").includes("..")) return false;
   try {

@@ -40,13 +40,11 @@ const MAX_TOTAL_BYTES = 64 * 1024 * 1024;
 export interface Found {
   files: number;
   bytes: number;
-  /** Modules that scripts lack. */
   missing: Set<string>;
   refused: string | null;
 }
 
 interface PluginOptions {
-  /** A real path. Nothing outside is read. */
   base: string;
   /** Reasons by unreadable file. These files throw where they are reached. */
   broken: ReadonlyMap<string, string>;
@@ -106,7 +104,6 @@ export function createPlugin({ base, broken, resolveDir, found, listEntries }: P
           resolveDir: args.resolveDir || resolveDir,
           pluginData: RESOLVING,
         };
-        // resolveAll has made it a path.
         if (namespace === ENTRY && isAbsolute(path)) return { path };
         if (namespace === ENTRY || importer === "<stdin>") {
           const { path: meant } = await resolve(path, { ...from, importer: "", kind: "import-statement" });
@@ -200,7 +197,7 @@ function createFileReader({ base, broken, found }: Pick<PluginOptions, "base" | 
       return { contents: "", loader: "empty" };
     }
     const loader = LOADERS[extension];
-    if (loader === undefined) return fails(`${shown} is no JavaScript`);
+    if (loader === undefined) return fails(`${shown} is not JavaScript`);
     const contents = await readInside(path);
     // The last such comment counts: source maps of the package are ignored, and lines are those of its own files.
     return { contents: loader === "js" || loader === "ts" ? contents + NO_MAP : contents, loader };
@@ -219,7 +216,7 @@ function createFileReader({ base, broken, found }: Pick<PluginOptions, "base" | 
     await using handle: FileHandle = await open(real, READ);
     const stat = await handle.stat();
     if (!stat.isFile()) {
-      found.refused ??= `${relative(base, path)} is no file.`;
+      found.refused ??= `${relative(base, path)} is not a file.`;
       return "";
     }
     found.files++;

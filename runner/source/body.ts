@@ -11,7 +11,6 @@ export const BODY_START = '(async () => {"use strict";';
 /** The line break ends a last comment. */
 export const BODY_END = "\n})";
 
-/** The source closes the wrapper around it. */
 export class EscapedWrapper extends Error {
   readonly index: number;
 
@@ -21,7 +20,6 @@ export class EscapedWrapper extends Error {
   }
 }
 
-/** @throws SyntaxError with `loc`, and EscapedWrapper. */
 export function parseBody(code: string): { program: Program; wrapper: ExpressionStatement } {
   const program = parseProgram(code, { ecmaVersion: "latest", sourceType: "script" });
   const index = program.body.findIndex(({ type }) => type === "ExpressionStatement");

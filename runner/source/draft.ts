@@ -48,7 +48,6 @@ export function insertAtLineEnd(draft: Draft, index: number, text: string): Draf
   return { ...draft, code: draft.code.slice(0, index) + text + draft.code.slice(index) };
 }
 
-/** 1-based. */
 export interface Position {
   line: number;
   column: number;

@@ -30,7 +30,6 @@ export function refuseNode(
   return refuse(message, findSource(generated.mappings, place) ?? { line: 1, column: 1 });
 }
 
-/** Turns what the parser throws into an error with its submitted position. */
 export function attempt<T>(generated: { code: string; mappings: string }, parse: () => T): T | Refused {
   try {
     return parse();

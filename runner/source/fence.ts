@@ -16,7 +16,6 @@ const MARKER = /^ {0,3}(`{3,}|~{3,})/;
 
 interface Fence {
   language: string;
-  /** 0-based. */
   line: number;
   lines: string[];
 }
@@ -32,7 +31,6 @@ export function startsWithFence(text: string): boolean {
   return first !== null && readOpening(first[0]) !== null;
 }
 
-/** Looks at each character once. */
 function readOpening(line: string): { marker: string; language: string } | null {
   const found = MARKER.exec(line);
   if (found === null) return null;

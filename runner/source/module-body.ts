@@ -12,7 +12,6 @@ const START_LINES = ["(async () => {", '"use strict";', ""];
 /** As long as `export default`, so that no column moves. */
 const DEFAULT_NAMES = ["__default", "$$default", "__deFault"];
 
-/** @throws SyntaxError with `loc`. */
 export function parseModule(code: string): Program {
   return parseProgram(code, {
     ecmaVersion: "latest",

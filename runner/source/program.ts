@@ -1,4 +1,3 @@
-/** Parses scripts and finds what they import, declare and start. */
 import {
   type AnyNode,
   type Expression,
@@ -14,7 +13,6 @@ import { type Draft, overwrite, type Replacement } from "./draft.ts";
 /** The parser compares the groups of a pattern pairwise. */
 const MAX_CHECKED_PATTERN_CHARS = 10_000;
 
-/** Methods that the parser's types do not show. */
 interface Internals {
   declareName(...args: unknown[]): void;
   checkLocalExport(...args: unknown[]): void;
@@ -85,7 +83,6 @@ const DECLARING = new Set([
   "ClassDeclaration.id",
 ]);
 
-/** Skips what is below a node for which `enter` returns false. */
 export function visit(
   node: Program | AnyNode,
   enter: (node: AnyNode, parent: AnyNode, key: string) => unknown,

@@ -17,7 +17,6 @@ import { withoutTypeImports, withoutTypeStatement } from "./type-imports.ts";
 
 export type PreparedScript = { ok: true; code: string; mappings: string } | Refused;
 
-/** Rejects only for faults of the server. */
 export async function prepareScript(submitted: string): Promise<PreparedScript | Linkable> {
   const text = submitted.replace(/^\uFEFF/, "").replace(/^#!.*/, "");
   const whole = { text, firstLine: 0 };

@@ -21,7 +21,6 @@ export function withoutTypeImports(text: string): string {
 
 interface Specifier {
   start: number;
-  /** Null if it is not a string. */
   end: number | null;
 }
 
@@ -35,7 +34,6 @@ function findSpecifier(text: string, from: number): Specifier {
   return { start, end: text[after] === ";" ? after + 1 : after };
 }
 
-/** Returns the length of the text if there is no match. */
 function find(text: string, pattern: RegExp, from: number): number {
   pattern.lastIndex = from;
   return pattern.exec(text)?.index ?? text.length;
@@ -77,7 +75,6 @@ function blankBetween(text: string, start: number, end: number): string {
   return text.slice(0, start) + blank(text.slice(start, end)) + text.slice(end);
 }
 
-/** Returns -1 if the bracket is never closed. */
 function findClosing(text: string, open: number): number {
   const piece =
     /[{}]|\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])*'?|`(?:\\[\s\S]|[^`\\])*`?/g;

@@ -340,8 +340,8 @@ describe("what is refused", () => {
       for (const file of ["piped/part.js", "described/package.json"]) {
         await promisify(execFile)("mkfifo", [path.join(modules, file)]);
       }
-      expect(await problemOf("piped")).toMatch(/part\.js is no file/);
-      expect(await problemOf("described")).toMatch(/package\.json cannot be read: it is no file/);
+      expect(await problemOf("piped")).toMatch(/part\.js is not a file/);
+      expect(await problemOf("described")).toMatch(/package\.json cannot be read: it is not a file/);
     });
   });
 

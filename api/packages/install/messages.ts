@@ -13,9 +13,7 @@ export type InstallStep = (typeof INSTALL_STEPS)[number];
 
 export interface InstallLimits {
   maxPackages: number;
-  /** Packed. */
   maxTarballBytes: number;
-  /** Packuments included. */
   maxDownloadBytes: number;
   maxPackumentBytes: number;
   maxUnpackedBytes: number;
@@ -38,7 +36,6 @@ export interface InstallJob {
   range: string;
   /** A parsed package-lock.json, or null for the newest versions that fit. */
   lock: unknown;
-  /** The @types package, or null. */
   types: string | null;
   /** An empty folder. Nothing is written outside of it. */
   folder: string;

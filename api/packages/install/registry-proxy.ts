@@ -19,7 +19,6 @@ export interface RegistryProxy extends AsyncDisposable {
   /** Answers the HTTP requests that come through the pipe. */
   serve(pipe: Duplex): void;
   readonly downloadedBytes: number;
-  /** The first refusal or failure. */
   readonly problem: string | null;
 }
 
@@ -34,7 +33,6 @@ const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 const MAX_REDIRECTS = 5;
 /** Mirrors hand on descriptions that name this host. npm replaces it too. */
 const PUBLIC_HOST = "registry.npmjs.org";
-/** `name` or `@scope%2fname`. */
 const PACKUMENT_PATH = /^\/(?:@[a-z0-9~!'()*._-]+%2f)?[a-z0-9~!'()*._-]+$/i;
 const MAX_ADVISORY_BYTES = 8 * 1024 * 1024;
 const MAX_QUESTION_BYTES = 1024 * 1024;
@@ -46,7 +44,6 @@ interface Upstream extends ProxyOptions {
 interface Wanted {
   target: URL;
   maxBytes: number;
-  /** Names the answer in messages. */
   what: string;
   body?: Buffer;
 }

@@ -16,7 +16,6 @@ import { ADVISORIES_PATH, type Advisory, type InstallJob, REGISTRY_HOST } from "
 import { isMemberName } from "./names.ts";
 
 export interface ResolvedTree {
-  /** The requested package comes first. */
   members: Node[];
   leftOut: { name: string; reason: string }[];
 }

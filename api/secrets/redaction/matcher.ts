@@ -10,7 +10,6 @@ const MIN_TABLE_BITS = 12;
 const MAX_TABLE_BITS = 22;
 const ROOT = 0;
 
-/** Sorted, without overlaps. */
 export interface Intervals {
   readonly starts: number[];
   readonly ends: number[];
@@ -68,7 +67,6 @@ export function createMatcher(patterns: readonly string[]): Matcher | null {
   };
 }
 
-/** Merges overlapping intervals. */
 export function addInterval({ starts, ends }: Intervals, start: number, end: number): void {
   let first = start;
   let last = end;
@@ -86,11 +84,9 @@ interface Trie {
   isEnd: Uint8Array;
   /** A longer pattern goes on from this node. */
   hasNext: Uint8Array;
-  /** Parent of each node, and the character that leads to the node from it. */
   parent: Int32Array;
   code: Uint16Array;
   fail: Int32Array;
-  /** Returns -1 if there is no such node. */
   next(node: number, code: number): number;
 }
 

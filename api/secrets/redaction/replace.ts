@@ -1,4 +1,3 @@
-/** Replaces what a matcher finds by a marker, in a text and in a stream. */
 import { addInterval, type Intervals, type Matcher, MIN_PATTERN_CHARACTERS, noIntervals } from "./matcher.ts";
 
 export const MARKER = "[secret]";

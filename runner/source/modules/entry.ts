@@ -1,4 +1,3 @@
-/** Prepares a submitted script that imports: a module as it is, or a body after its imports are taken out. */
 import type { Program, Statement } from "acorn";
 import { moveUpOneLine, type Position } from "../draft.ts";
 import { attempt, type Refused, refuse, refuseNode } from "../errors.ts";

@@ -42,7 +42,7 @@ export function checkNames(
       if (typeof target !== "number") continue;
       const missing = names.find((name) => !exportsName(target, name));
       if (steps > MAX_EXPORT_STEPS)
-        return refuse("The files pass on each other's exports too often.", position, fileOf(node));
+        return refuse("The files re-export each other too often.", position, fileOf(node));
       if (missing === undefined) continue;
       const { name } = nodes[target] as Node;
       const message =

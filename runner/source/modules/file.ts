@@ -5,7 +5,6 @@ import { type Loader, transpile } from "../transpile.ts";
 import { refuseRequire } from "./entry.ts";
 import { type Linkable, makeLinkable } from "./linkable.ts";
 
-/** In UTF-16 units. */
 const MAX_CODE_CHARS = 256 * 1024;
 
 /** Errors do not name the file. */

@@ -32,12 +32,10 @@ export interface Sources {
   findPackage: FindPackage | null;
 }
 
-/** Errors do not name the file. */
 export type PrepareFile = (name: string, text: string) => Promise<Linkable | Refused>;
 
 const MAX_MODULES = 1000;
 const MAX_PACKAGES = 50;
-/** In UTF-8. */
 const MAX_TOTAL_BYTES = 1024 * 1024;
 const MAX_LOOKUPS = 20_000;
 const MAX_STARS = 1000;
@@ -46,7 +44,6 @@ const MAX_READS = 16;
 export interface Graph {
   nodes: Node[];
   packages: UsedPackage[];
-  /** Covers everything that was read, with names. */
   digest: string;
 }
 
@@ -91,7 +88,7 @@ export async function readGraph(
             number = nodes.length;
             if (number > MAX_MODULES || stars > MAX_STARS) {
               return refuse(
-                `A script may import ${MAX_MODULES} files, and pass on the exports of ${MAX_STARS} as a whole; here are more.`,
+                `A script may import ${MAX_MODULES} files and re-export ${MAX_STARS} as a whole; this one has more.`,
                 position,
                 fileOf(node),
               );
@@ -132,7 +129,7 @@ function createReader(readModule: ReadModule | null): Reader {
     const known = texts.get(name);
     if (known !== undefined) return known;
     if (texts.size >= MAX_LOOKUPS)
-      throw new TooMuch("The imports of this script mean too many different names.");
+      throw new TooMuch("The imports of this script may mean too many different files.");
     const reading = enter(async () => {
       if (bytes > MAX_TOTAL_BYTES || readModule === null) return null;
       const text = await readModule(name, MAX_TOTAL_BYTES - bytes);

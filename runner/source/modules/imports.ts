@@ -1,4 +1,3 @@
-/** Finds what a source imports, and takes the static imports of a body out of its text. */
 import type {
   ImportAttribute,
   ImportExpression,
@@ -16,7 +15,6 @@ export const TOO_MANY_IMPORTS = `A script and its files may import ${MAX_IMPORTS
 
 export interface ImportSite {
   specifier: string;
-  /** The import attribute `type`. */
   type: string | null;
   isDynamic: boolean;
   start: number;
@@ -56,7 +54,6 @@ function readLiteral(node: ImportExpression["source"]): string | null {
   return null;
 }
 
-/** `{ with: { type: "json" } }` */
 function readOptions({ options }: ImportExpression): string | null {
   if (options?.type !== "ObjectExpression") return null;
   for (const property of options.properties) {

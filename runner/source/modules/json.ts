@@ -1,7 +1,6 @@
 import { type Refused, refuse } from "../errors.ts";
 import { placeIn } from "../excerpt.ts";
 
-/** Errors do not name the file. */
 export function readJson(text: string): { keys: Set<string> } | Refused {
   const json = text.replace(/^\uFEFF/, "");
   try {

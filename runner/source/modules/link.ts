@@ -8,10 +8,8 @@ import { type Linkable, MODULE_PARAMETERS, type Node } from "./linkable.ts";
 
 export type LinkedSource = { ok: true; code: string; mappings: string; sources: string[] } | Refused;
 
-/** In UTF-16 units. */
 const MAX_LINKED_CHARS = 8 * 1024 * 1024;
 
-/** The first node is the script. */
 export function linkGraph(nodes: readonly Node[]): LinkedSource {
   const fileOf = (node: Node) => (node === nodes[0] ? undefined : node.name);
   const keys = new Map<Node, Set<string>>();

@@ -30,7 +30,6 @@ export interface Import extends Omit<ImportSite, "start"> {
 }
 
 export interface Linkable {
-  /** `require(n)` returns the module of the nth import. */
   code: string;
   mappings: string;
   imports: Import[];
@@ -84,7 +83,6 @@ interface LinkableOptions {
 
 type Refusal = Extract<Transpiled, { ok: false }>;
 
-/** Failures have their position in the submitted file. */
 export async function makeLinkable(
   draft: Draft,
   program: Program,

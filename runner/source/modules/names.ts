@@ -6,10 +6,8 @@
 export type SourceKind = "code" | "json" | "text";
 
 export type Specifier =
-  /** Candidates in order. */
   | { is: "file"; paths: string[] }
   | { is: "builtin"; name: string }
-  /** `path` is the exported sub-path, as in `.` or `./locale`. */
   | { is: "package"; name: string; range: string | null; path: string }
   | { is: "refused"; message: string };
 
@@ -35,7 +33,6 @@ export const BUILTINS: readonly string[] = [
 ];
 
 const CODE_EXTENSIONS = ["ts", "tsx", "mts", "js", "mjs"];
-/** Extensions to try, in order. */
 const GUESSED = [...CODE_EXTENSIONS.slice(0, 3), "js", "mjs", "json"];
 /** TypeScript allows the name that a file compiles to. */
 const COMPILED_FROM: Record<string, string[]> = { js: ["ts", "tsx"], jsx: ["tsx"], mjs: ["mts"] };
@@ -48,7 +45,7 @@ export function readSpecifier(specifier: string, from: string): Specifier {
   if (/[\u0000-\u001f\u007f\\]/.test(specifier) || !specifier.isWellFormed()) {
     return {
       is: "refused",
-      message: `${quote(specifier)} is no name of a file: it has a backslash or a control character.`,
+      message: `${quote(specifier)} is not a file name: it has a backslash or a control character.`,
     };
   }
   // Checked first: normalizing combining marks takes quadratic time.
@@ -86,7 +83,6 @@ function listPaths(name: string, isFolder: boolean): string[] {
   return [...new Set([name, ...compiled, ...guessed, ...index])];
 }
 
-/** Returns "" for a name without extension. */
 export function extensionOf(name: string): string {
   return /\.([^./]+)$/.exec(name)?.[1]?.toLowerCase() ?? "";
 }
@@ -135,7 +131,6 @@ export function reasonForAbsence(name: string): string {
   return ABSENT[name] ?? ABSENT[name.split("/")[0] as string] ?? "";
 }
 
-/** `npm:` and a range of versions are optional: `@scope/name`, `npm:date-fns@4/locale`. */
 const PACKAGE =
   /^(?:npm:)?(?<name>(?:@[a-z0-9~-][\w.~-]*\/)?[a-z0-9~-][\w.~-]*)(?:@(?<range>[\w.^~<>=*|+ -]{1,100}))?(?<path>\/.*)?$/i;
 const MAX_PACKAGE_CHARS = 214;
@@ -175,7 +170,7 @@ function readBare(specifier: string): Specifier {
     : "";
   return {
     is: "refused",
-    message: `${quote(specifier)} cannot be imported: it is no name of a package.${versioned} ${INSTEAD}`,
+    message: `${quote(specifier)} cannot be imported: it is not a package name.${versioned} ${INSTEAD}`,
   };
 }
 

@@ -5,7 +5,7 @@ export class NoTextError extends Error {
 
   constructor(file: string) {
     super(
-      `${file} is no UTF-8 text: read its bytes with cyrnel.files.read(${quote(file)}), or save it as UTF-8.`,
+      `${file} is not UTF-8 text: read its bytes with cyrnel.files.read(${quote(file)}), or save it as UTF-8.`,
     );
     this.file = file;
   }

@@ -160,7 +160,7 @@ export const sourceCases: EnvironmentCase[] = [
         "latin.ts": Buffer.from('export const u = "ü";', "latin1"),
       };
       const says = (name: string) =>
-        `${name} is no UTF-8 text: read its bytes with cyrnel.files.read("${name}"), or save it as UTF-8.`;
+        `${name} is not UTF-8 text: read its bytes with cyrnel.files.read("${name}"), or save it as UTF-8.`;
       const refused = async (code: string) => (await run(code, { files })).error;
       expect(await refused('return 1;\nimport p from "./img/p.png";')).toMatchObject({
         message: says("img/p.png"),

@@ -87,7 +87,7 @@ describe.each(["--local", "typescript-process", "typescript-ivm"])("%s", (where)
   });
 
   test("a file that is no text is refused at its import, from the folder and from --dir", async () => {
-    const says = 'logo.png is no UTF-8 text: read its bytes with cyrnel.files.read("logo.png")';
+    const says = 'logo.png is not UTF-8 text: read its bytes with cyrnel.files.read("logo.png")';
     const script = '\nimport logo from "./logo.png"; return logo';
     await folder.write("images/logo.png", Uint8Array.of(0x89, 0xff));
     const given = await runScript(script, "--dir", join(folder.path, "images"));
