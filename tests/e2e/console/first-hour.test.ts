@@ -38,7 +38,7 @@ describe.skipIf(chromiumPath === null)("the first hour (skipped without a Chromi
     page.locator(".cm-tooltip-autocomplete .cm-completionLabel", { hasText: label }).first();
   const ended = (state: string) => panel().getByText(state, { exact: true }).first().waitFor();
 
-  test("the page loads light and fast, and a wrong key is refused in words", async () => {
+  test("the page loads light and fast, and a wrong key is refused with an explanation", async () => {
     await page.goto(`${server.url}/`);
     await page.getByLabel("API key").fill("not-the-key");
     await button("Sign in").click();
@@ -59,7 +59,7 @@ describe.skipIf(chromiumPath === null)("the first hour (skipped without a Chromi
     expect(bytes).toBeLessThan(300_000);
   });
 
-  test("a reload stays signed in, and the key is in no place that outlives the tab", async () => {
+  test("a reload stays signed in, and the key does not outlive the tab", async () => {
     await page.reload();
     await page.locator(".cm-content").waitFor();
     expect(
@@ -111,7 +111,7 @@ describe.skipIf(chromiumPath === null)("the first hour (skipped without a Chromi
     await page.getByText("enabled", { exact: true }).waitFor();
   });
 
-  test("its settings are a form of their schema, and what does not fit is said", async () => {
+  test("its settings are a form of their schema, and invalid values are explained", async () => {
     await page.getByRole("link", { name: "Settings" }).click();
     await page.getByLabel("timeoutMs").fill("5000");
     await button("Save settings").click();
@@ -143,7 +143,7 @@ describe.skipIf(chromiumPath === null)("the first hour (skipped without a Chromi
     await page.keyboard.press("Escape");
   });
 
-  test("the editor completes what every script finds", async () => {
+  test("the editor completes the globals of scripts", async () => {
     await write("");
     await page.keyboard.type("const answer = await fet");
     await offered("fetch").click();
@@ -156,7 +156,7 @@ describe.skipIf(chromiumPath === null)("the first hour (skipped without a Chromi
     await page.keyboard.press("Escape");
   });
 
-  test("what is written before the declarations have arrived is completed once they have", async () => {
+  test("text typed before the declarations arrive is completed once they have", async () => {
     await goTo("Services");
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     await page.route("**/tools/types.d.ts", async (route) => {
@@ -191,7 +191,7 @@ describe.skipIf(chromiumPath === null)("the first hour (skipped without a Chromi
     await panel().getByText("orders.getOrder").waitFor();
   });
 
-  test("a rule stops a call; it is approved in the inbox that the badge leads to, and the trail tells of it", async () => {
+  test("a rule stops a call; it is approved in the inbox behind the badge, and the trail shows it", async () => {
     await goTo("Rules");
     await page.getByLabel("Service").fill("orders");
     await page.getByLabel("Tool").fill("cancel*");
@@ -250,7 +250,7 @@ describe.skipIf(chromiumPath === null)("the first hour (skipped without a Chromi
     await page.locator(".cm-error-line").waitFor({ state: "detached" });
   });
 
-  test("processes are listed, found again, run again and compared", async () => {
+  test("runs are listed, filtered, repeated and compared", async () => {
     await goTo("Runs");
     await page.getByLabel("Show").selectOption({ label: "Canceled" });
     const rows = page.locator(".list-row");
@@ -272,7 +272,7 @@ describe.skipIf(chromiumPath === null)("the first hour (skipped without a Chromi
       .waitFor();
   });
 
-  test("the demo is one click, and its run goes on when its call is approved beside it", async () => {
+  test("the demo is one click, and its run continues when its call is approved beside it", async () => {
     await goTo("Services");
     await button("Install the demo").click();
     await page.locator(".cm-content").getByText("tools.demo.clearBoard").waitFor();
@@ -290,7 +290,7 @@ describe.skipIf(chromiumPath === null)("the first hour (skipped without a Chromi
     expect(await page.evaluate(() => JSON.stringify(sessionStorage))).not.toContain(TEST_KEY);
   });
 
-  test("all along, the browser had nothing to complain about", () => {
+  test("the browser reported no errors", () => {
     expect(opened.complaints).toEqual([]);
   });
 });

@@ -176,7 +176,7 @@ describe.skipIf(chromiumPath === null)("trouble (skipped without a Chromium)", {
     await opened.forgive(/40[13]|ERR_INCOMPLETE/);
   });
 
-  test("a server that is asked too much says when to try again; nothing is lost", async () => {
+  test("a rate-limited page says when to retry; nothing is lost", async () => {
     await goTo("Editor");
     for (let status = 200; status !== 429; ) {
       const answers = await Promise.all(Array.from({ length: 50 }, () => server.get("/environment")));
@@ -191,7 +191,7 @@ describe.skipIf(chromiumPath === null)("trouble (skipped without a Chromium)", {
     await opened.forgive(/429/);
   });
 
-  test("the browser had nothing else to complain about", () => {
+  test("the browser reported no other errors", () => {
     expect(opened.complaints).toEqual([]);
   });
 });

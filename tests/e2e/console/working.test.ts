@@ -40,7 +40,7 @@ describe.skipIf(chromiumPath === null)("a person at work (skipped without a Chro
       location.hash = hash;
     }, `/${view}`);
 
-  test("the list of processes is live: it asks for nothing while nothing happens, and shows what others start and how it ends", async () => {
+  test("the list of runs is live: no requests while idle, and runs of others appear and end", async () => {
     await goTo("Runs");
     await page.getByText("No runs yet. Press New run to start one.").waitFor();
     const asked: string[] = [];
@@ -64,7 +64,7 @@ describe.skipIf(chromiumPath === null)("a person at work (skipped without a Chro
     await page.getByLabel("Show").selectOption({ label: "All" });
   });
 
-  test("calls of a run in progress are said to be none so far, and a request without a rule is called fetch", async () => {
+  test("a running script without calls says so, and a request without a rule is called fetch", async () => {
     const id = await submit("await new Promise((go) => setTimeout(go, 3000)); return 1;");
     await show(`processes/${id}`);
     await page.getByText("No tool calls so far.").waitFor();
@@ -94,7 +94,7 @@ describe.skipIf(chromiumPath === null)("a person at work (skipped without a Chro
     expect(await changes.getByText("of", { exact: true }).count()).toBe(0);
   });
 
-  test("a process is looked up by its address, run again and deleted", async () => {
+  test("a run is opened by its address, run again and deleted", async () => {
     const id = await submit("return Math.random()", { ref: "again" });
     const first = (await read(id)).result;
     await show(`processes/${id}`);
@@ -107,7 +107,7 @@ describe.skipIf(chromiumPath === null)("a person at work (skipped without a Chro
     await page.getByText(`Run ${id} is deleted.`).waitFor();
   });
 
-  test("an input is written as JSON or in a form after its schema, typed in the editor, shown, and changed for a run again", async () => {
+  test("an input is entered as JSON or in a form, typed in the editor, shown, and changed for another run", async () => {
     await goTo("Editor");
     const editor = page.getByRole("textbox", { name: "Script" });
     await editor.fill("return cyrnel.input.");
@@ -152,7 +152,7 @@ describe.skipIf(chromiumPath === null)("a person at work (skipped without a Chro
     await show("processes");
   });
 
-  test("approved for the rest of its process, a tool asks no more there, and the rule that says so can be seen", async () => {
+  test("a tool approved for the rest of the run is not asked about again, and the rule is listed", async () => {
     const code =
       "for (const reason of ['a', 'b', 'c']) await tools.demo.clearBoard({ reason }); return 'all';";
     const id = await submit(code);
@@ -169,7 +169,7 @@ describe.skipIf(chromiumPath === null)("a person at work (skipped without a Chro
     await row(`Run ${id} only`).getByText("allow").waitFor();
   });
 
-  test("what is different from the call that was approved before stands out", async () => {
+  test("differences from the last approved call stand out", async () => {
     const id = await submit("await tools.demo.clearBoard({ reason: 'another one' });");
     await goTo(/^Approvals/);
     const waiting = page.getByRole("article", { name: "demo.clearBoard" });
@@ -178,7 +178,7 @@ describe.skipIf(chromiumPath === null)("a person at work (skipped without a Chro
     expect(await ended(id)).toMatchObject({ exitState: "failed", reason: "approval_denied" });
   });
 
-  test("a question of a script is a form of its schema; an answer that does not fit is refused, and asked again", async () => {
+  test("a question is a form of its schema; an invalid answer is refused and asked for again", async () => {
     const schema = {
       type: "object",
       properties: { amount: { type: "integer", minimum: 1 }, why: { type: "string" } },
@@ -202,7 +202,7 @@ describe.skipIf(chromiumPath === null)("a person at work (skipped without a Chro
     await opened.forgive(/400/);
   });
 
-  test("the asking process is named, hidden characters are shown, and long parameters are decided once shown whole", async () => {
+  test("the run is named, hidden characters are shown, and long parameters can be decided only once shown in full", async () => {
     const body = { type: "object", properties: { text: { type: "string" } } };
     const document = {
       openapi: "3.1.0",
@@ -245,7 +245,7 @@ describe.skipIf(chromiumPath === null)("a person at work (skipped without a Chro
     expect(await ended(id)).toMatchObject({ reason: "approval_denied" });
   });
 
-  test("an approval in the inbox is read once, also when others come and go", async () => {
+  test("an approval in the inbox is loaded once, even when others come and go", async () => {
     const clear = async (reason: string) => {
       const id = await submit(`await tools.demo.clearBoard({ reason: '${reason}' });`);
       return (await read(id)).approvals[0] as string;
@@ -385,7 +385,7 @@ describe.skipIf(chromiumPath === null)("a person at work (skipped without a Chro
     await page.locator(".workbench").getByText("canceled: killed").waitFor();
   });
 
-  test("all along, the browser had nothing to complain about", () => {
+  test("the browser reported no errors", () => {
     expect(opened.complaints).toEqual([]);
   });
 });

@@ -46,7 +46,7 @@ async function approveAll(id: number) {
   }
 }
 
-test("what a script looks up outlives it", async () => {
+test("lookups of a script survive ended database connections", async () => {
   on.server.environment.slots = RUNS;
   const script = "look-up shop list\nsleep 50\n".repeat(ENDING_MS / 50);
   const ids = await Promise.all(Array.from({ length: RUNS }, () => on.submit(script)));
@@ -58,7 +58,7 @@ test("what a script looks up outlives it", async () => {
   );
 }, 120_000);
 
-test("approved runs outlive it, and each call is made once", async () => {
+test("approved runs survive ended database connections, and each call is made once", async () => {
   on.server.environment.slots = RUNS;
   const script = (run: number) =>
     [

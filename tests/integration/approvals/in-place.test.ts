@@ -9,7 +9,7 @@ beforeAll(async () => {
 afterAll(() => on[Symbol.asyncDispose]());
 
 describe("a call that a person is to decide", () => {
-  test("waits, is seen, is made once when it is approved; the run goes on in its child", async () => {
+  test("waits, is listed, and is made once when approved; the run continues in its child", async () => {
     const id = await on.submit('print before\ncall shop delete_item {"name":"a1"}\nprint after');
     const [approval = ""] = await on.paused(id);
     expect(on.made()).toEqual([]);
@@ -43,7 +43,7 @@ describe("a call that a person is to decide", () => {
     expect((await on.boss.send("GET", `/approvals/${approval}`)).body.usedAt).not.toBeNull();
   });
 
-  test("is an error that the script can catch when it is denied, with the reason; the adapter is not called", async () => {
+  test("when denied, rejects with the reason, which the script can catch; the adapter is not called", async () => {
     const before = on.made().length;
     const id = await on.submit('call shop delete_item {"name":"b"}\nprint went on');
     const [approval = ""] = await on.paused(id);
@@ -67,7 +67,7 @@ describe("a call that a person is to decide", () => {
     });
   });
 
-  test("of several at once each is decided by itself; the run goes on for the first and waits for the second", async () => {
+  test("several at once are decided separately: the run continues after the first and waits for the second", async () => {
     const id = await on.submit(
       'together [["shop","delete_item",{"n":1}],["shop","buy",{"n":2}],["shop","list",{}]]',
     );
@@ -85,7 +85,7 @@ describe("a call that a person is to decide", () => {
     expect(on.made().filter((call) => call.startsWith("buy"))).toHaveLength(1);
   });
 
-  test("waits longer than the run may take: the clock of its call stands still, and so does the wall time", async () => {
+  test("may wait longer than the run's timeout: neither clock advances", async () => {
     const id = await on.submit('call shop delete_item {"name":"slow"}');
     const [approval = ""] = await on.paused(id);
     await new Promise((resolve) => setTimeout(resolve, 3000));
@@ -95,7 +95,7 @@ describe("a call that a person is to decide", () => {
     expect(record.usage.wallMs).toBeLessThan(2500);
   });
 
-  test("gives its slot to others", async () => {
+  test("frees its slot", async () => {
     on.server.environment.slots = 1;
     const id = await on.submit('call shop delete_item {"name":"slot"}');
     const [approval = ""] = await on.paused(id);
@@ -106,7 +106,7 @@ describe("a call that a person is to decide", () => {
     on.server.environment.slots = 4;
   });
 
-  test("is over when the process is killed, and nobody decides it any more", async () => {
+  test("ends when the process is killed, and cannot be decided any more", async () => {
     const id = await on.submit('call shop delete_item {"name":"killed"}');
     const [approval = ""] = await on.paused(id);
     expect((await on.agent.send("POST", `/processes/${id}/signals/kill`)).status).toBe(200);
@@ -122,7 +122,7 @@ describe("a call that a person is to decide", () => {
 });
 
 describe("who decides, and how often", () => {
-  test("not the key that submitted the process; not a key without the scope; not what nobody knows", async () => {
+  test("the submitting key, a key without the scope, and unknown ids are refused", async () => {
     const both = await on.makeKey(["processes:write", "processes:read", "approvals:decide"]);
     const { id } = (await both.send("POST", "/processes", { code: 'call shop delete_item {"name":"own"}' }))
       .body;
@@ -138,7 +138,7 @@ describe("who decides, and how often", () => {
     await on.read(id, "?wait=10000");
   });
 
-  test("once: the same key may repeat itself, everyone else is told who was first", async () => {
+  test("counts once: the same key may repeat it, others are told who decided first", async () => {
     const id = await on.submit('call shop delete_item {"name":"once"}');
     const [approval = ""] = await on.paused(id);
     const answers = await Promise.all([
@@ -170,7 +170,7 @@ describe("who decides, and how often", () => {
 });
 
 describe("remember", () => {
-  test("for the process: it is not asked again there, and is asked elsewhere; the rule is in the list and expires", async () => {
+  test("for the process: the tool is not asked about again there, but elsewhere it is; the rule is listed and expires", async () => {
     const id = await on.submit('call shop buy {"n":1}\ncall shop buy {"n":2}\ncall shop buy {"n":3}');
     const [approval = ""] = await on.paused(id);
     await on.decide(approval, "approve", { remember: { for: "process", minutes: 5 } });
@@ -203,7 +203,7 @@ describe("remember", () => {
 });
 
 describe("a script that does not give up", () => {
-  test("is denied the same call without anybody being asked again", async () => {
+  test("is denied the same call without asking anybody again", async () => {
     const call = 'call shop delete_item {"name":"again"}';
     const id = await on.submit(Array(200).fill(call).join("\n"));
     const [approval = ""] = await on.paused(id);
@@ -213,7 +213,7 @@ describe("a script that does not give up", () => {
     expect((await on.boss.send("GET", `/approvals?processId=${id}`)).body.approvals).toHaveLength(1);
   });
 
-  test("may ask so many times only, whatever it changes about its calls", async () => {
+  test("has a limited number of approvals, whatever it changes about its calls", async () => {
     const calls = Array.from({ length: 150 }, (_, n) => ["shop", "delete_item", { n }]);
     const id = await on.submit(
       `together ${JSON.stringify(calls.slice(0, 60))}\ntogether ${JSON.stringify(calls.slice(60, 120))}`,
@@ -234,7 +234,7 @@ describe("cyrnel.ask", () => {
   };
   const question = JSON.stringify({ message: "How much?", schema });
 
-  test("gives the script what the person answered, if it fits", async () => {
+  test("gives the script the answer, if it is valid", async () => {
     const id = await on.submit(`ask ${question}`);
     const [approval = ""] = await on.paused(id);
     const seen = (await on.boss.send("GET", `/approvals/${approval}`)).body;
@@ -261,7 +261,7 @@ describe("cyrnel.ask", () => {
     expect((await on.decide(approval, "approve", { data: { amount: 8 } })).body.code).toBe("already_decided");
   });
 
-  test("without a schema takes any answer; denied, it is an error", async () => {
+  test("without a schema accepts any answer; when denied, it rejects", async () => {
     const id = await on.submit("ask Sure?\nask Really?");
     const [first = ""] = await on.paused(id);
     await on.decide(first, "approve", { data: "yes" });
@@ -272,7 +272,7 @@ describe("cyrnel.ask", () => {
     expect(record.stdout).toMatch(/^"yes"\napr_.*the question was denied \(no\)/);
   });
 
-  test("an answer is not in the audit trail, and neither it nor the parameters are in the database in clear", async () => {
+  test("answers are not in the audit trail, and neither they nor parameters are stored in plain text", async () => {
     const id = await on.submit('ask Password?\ncall shop delete_item {"name":"sealed-parameter"}');
     const [first = ""] = await on.paused(id);
     await on.decide(first, "approve", { data: "the-answer-4711" });

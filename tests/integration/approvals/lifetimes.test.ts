@@ -40,7 +40,7 @@ function ended(on: ApprovalsServer, id: number) {
 }
 
 describe("what an approval is about goes away", () => {
-  test("with a tool that its service has no more, and with the service: the scripts are told, nobody decides", async () => {
+  test("ends when its tool or its service is removed: scripts get an error, and it cannot be decided", async () => {
     const on = await start();
     const about = (name: string) => on.submit(`call shop ${name} {"n":1}\nprint went on`);
     const removed = await about("delete_item");
@@ -60,7 +60,7 @@ describe("what an approval is about goes away", () => {
     expect(on.made()).toEqual([]);
   });
 
-  test("a tool that is disabled, blocked or hidden meanwhile is not called, although it was approved", async () => {
+  test("an approved tool that was disabled, blocked or hidden meanwhile is not called", async () => {
     const on = await start();
     const role = (await on.server.post("/roles", { name: "shoppers", allow: ["shop.*"] })).body.id;
     const changes = [
@@ -127,7 +127,7 @@ describe("what an approval is about goes away", () => {
     },
   );
 
-  test("a decider whose key is revoked decides nothing any more", async () => {
+  test("a revoked key decides nothing", async () => {
     const on = await start();
     const id = await on.submit('call shop buy {"n":1}');
     const [approval = ""] = await on.paused(id);
@@ -138,7 +138,7 @@ describe("what an approval is about goes away", () => {
   });
 });
 
-test("after `secrets rotate` what waits is read, approved and repeated with the new key alone", async () => {
+test("after `secrets rotate`, pending approvals are read, approved and replayed with the new key alone", async () => {
   const first = await start({ environment: { CYRNEL_APPROVAL_HOLD_MS: "0" } });
   const id = await first.submit('call shop list {"page":1}\ncall shop buy {"n":4711}\nprint end');
   const [approval = ""] = await first.paused(id);
@@ -167,7 +167,7 @@ test("after `secrets rotate` what waits is read, approved and repeated with the 
   expect((await second.read(asking, "?wait=10000")).stdout).toBe("5\n");
 });
 
-test("a decision that comes late is refused, also before anybody has looked for what is due", async () => {
+test("a late decision is refused, even before the expiry sweep has run", async () => {
   const on = await start();
   const id = await on.submit('call shop buy {"n":1}\nprint went on');
   const [approval = ""] = await on.paused(id);

@@ -80,7 +80,7 @@ test.each([
   },
 );
 
-test("however often the answer is lost, the run is not taken for one that never gets further", async () => {
+test("lost answers do not count as replays without progress", async () => {
   const id = await on.submit(SCRIPT);
   const [approval = ""] = await on.paused(id);
   await childIsGone();
@@ -91,7 +91,7 @@ test("however often the answer is lost, the run is not taken for one that never 
   await expectDone(id);
 });
 
-test("a kill while the run cannot be repeated ends it", async () => {
+test("a kill ends a run that cannot be replayed yet", async () => {
   const id = await on.submit(SCRIPT);
   const [approval = ""] = await on.paused(id);
   await childIsGone();
@@ -101,7 +101,7 @@ test("a kill while the run cannot be repeated ends it", async () => {
   expect(await on.read(id, WITHIN)).toMatchObject({ exitState: "canceled", reason: "killed" });
 });
 
-test("a server that stops before an approved run was repeated leaves it to the next", async () => {
+test("a server that stops before replaying an approved run leaves it to the next one", async () => {
   const id = await on.submit(SCRIPT);
   const [approval = ""] = await on.paused(id);
   await childIsGone();
@@ -114,7 +114,7 @@ test("a server that stops before an approved run was repeated leaves it to the n
   await expectDone(id);
 });
 
-test("the answer to leaving a run to a later child is lost: decided at once, it is repeated, never twice at a time", async () => {
+test("the answer to detaching a run is lost: decided at once, it is replayed, never twice at a time", async () => {
   await on[Symbol.asyncDispose]();
   on = await start("1500");
   const id = await on.submit(SCRIPT);
@@ -125,7 +125,7 @@ test("the answer to leaving a run to a later child is lost: decided at once, it 
   await expectDone(id);
 });
 
-test("the answer to a decision is lost: it counts, and the run goes on", async () => {
+test("the answer to a decision is lost: the decision counts, and the run continues", async () => {
   const id = await on.submit(SCRIPT);
   const [approval = ""] = await on.paused(id);
   await childIsGone();
@@ -136,7 +136,7 @@ test("the answer to a decision is lost: it counts, and the run goes on", async (
   expect((await on.decide(approval, "approve")).status).toBe(200);
 });
 
-test("a run that was left in the moment of its decision is taken up all the same", async () => {
+test("a run detached at the moment of its decision is still replayed", async () => {
   const id = await on.submit(SCRIPT);
   const [approval = ""] = await on.paused(id);
   await childIsGone();

@@ -68,7 +68,7 @@ describe.each(["typescript-process", "typescript-ivm"])("%s", (environmentId) =>
 
   const made = (on: ApprovalsServer) => on.made().map((call) => call.split(" ")[0]);
 
-  test("approved while the child waits: it goes on at once", async () => {
+  test("approved while the child waits: the run continues at once", async () => {
     const on = await start(60_000);
     const id = await on.submit(SCRIPT, { options: { timeout: 20_000 } });
     const [approval = ""] = await on.paused(id);
@@ -77,7 +77,7 @@ describe.each(["typescript-process", "typescript-ivm"])("%s", (environmentId) =>
     expect(made(on)).toEqual(["list", "delete_item", "list", "list"]);
   });
 
-  test("approved when the child has gone: repeated with the same random numbers and times, nothing is called twice", async () => {
+  test("approved after the child is gone: replayed with the same random numbers and times, nothing is called twice", async () => {
     const on = await start(0);
     const id = await on.submit(SCRIPT);
     const [approval = ""] = await on.paused(id);
@@ -90,7 +90,7 @@ describe.each(["typescript-process", "typescript-ivm"])("%s", (environmentId) =>
     expect(made(on)).toEqual(["list", "delete_item", "list", "list"]);
   });
 
-  test("denied when the child has gone", async () => {
+  test("denied after the child is gone", async () => {
     const on = await start(0);
     const id = await on.submit(SCRIPT);
     const [approval = ""] = await on.paused(id);
@@ -111,7 +111,7 @@ describe.each(["typescript-process", "typescript-ivm"])("%s", (environmentId) =>
     });
   });
 
-  test("approved after the server was started anew", async () => {
+  test("approved after a restart of the server", async () => {
     const first = await start(60_000);
     const id = await first.submit(SCRIPT);
     const [approval = ""] = await first.paused(id);
@@ -223,7 +223,7 @@ describe.each(["typescript-process", "typescript-ivm"])("%s", (environmentId) =>
     expect(made(on)).toEqual(["list", "list", "list"]);
   });
 
-  test("time that passes while a person is waited for is not the run's", async () => {
+  test("time spent waiting for approval does not count for the run", async () => {
     const on = await start(60_000);
     const id = await on.submit("await tools.shop.delete_item({}); return 1", { options: { timeout: 1500 } });
     const [approval = ""] = await on.paused(id);
@@ -234,7 +234,7 @@ describe.each(["typescript-process", "typescript-ivm"])("%s", (environmentId) =>
 
   // One of them is enough for so many calls.
   if (environmentId === "typescript-process") {
-    test("a script that catches the denial and tries 10,000 times asks one person once, and ends", async () => {
+    test("a script that catches the denial and retries 10,000 times asks once, and ends", async () => {
       const on = await start(60_000);
       const id = await on.submit(
         `

@@ -38,7 +38,7 @@ const readAudit = async () =>
       `${object.id} ${outcome} ${code ?? ""}`,
   );
 
-test("when its child has gone, while it is queued, and after it was approved: nobody canceled anything", async () => {
+test("after its child is gone, while queued, and after approval, no call is recorded as canceled", async () => {
   const id = await on.submit(SCRIPT);
   const [approval = ""] = await on.paused(id);
   await until(
@@ -83,7 +83,7 @@ test("when its child has gone, while it is queued, and after it was approved: no
   expect(on.made()).toEqual(['list {"page":1}', 'delete_item {"name":"a"}']);
 }, 60_000);
 
-test("the event stream of a run whose child has gone goes on where it was, without a call that was canceled", async () => {
+test("the event stream of a run whose child is gone continues where it was, without canceled calls", async () => {
   const id = await on.submit(SCRIPT);
   const stream = on.server.get(`/processes/${id}/events`);
   const [approval = ""] = await on.paused(id);

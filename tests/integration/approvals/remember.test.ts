@@ -83,7 +83,7 @@ describe("a remembered approval of a tool", () => {
     ]);
   });
 
-  test("opens nothing that a rule blocks, whenever the rule was made and wherever it stands", async () => {
+  test("never overrides a blocking rule, whatever its age and position", async () => {
     const role = await makeRole("blocked");
     const blocked = await on.makeKey(SCOPES, role);
     await putFirst(await add("block", { roleId: role }));
@@ -95,7 +95,7 @@ describe("a remembered approval of a tool", () => {
     expect(await outcomeFor(on.agent)).toBe("blocked");
   });
 
-  test("replaces the ask of one rule, not of another that asks later", async () => {
+  test("replaces the ask of one rule, not of a later one", async () => {
     await remember(on.agent);
     expect(await outcomeFor(on.agent)).toBe("made");
     const stricter = await add("ask");
@@ -144,7 +144,7 @@ describe("a remembered approval of a tool", () => {
     },
   );
 
-  test("cannot be made for a run that was started under another role than it was submitted", async () => {
+  test("is refused for a run started under another role than it was submitted with", async () => {
     const submitter = await on.makeKey(SCOPES, await makeRole("submitters"));
     const starter = await on.makeKey([...SCOPES, "processes:all"], await makeRole("starters"));
     const { id } = (await submitter.send("POST", "/processes", { code: BUY, autorun: false })).body;
@@ -155,7 +155,7 @@ describe("a remembered approval of a tool", () => {
     expect((await on.decide(approval, "approve")).status).toBe(200);
   });
 
-  test("is listed, ends earlier if that is wanted, and cannot be made into anything else", async () => {
+  test("is listed, and only its end can be changed", async () => {
     await remember(on.agent);
     const [rule] = (await on.server.get("/policies")).body.policies;
     expect(rule).toMatchObject({
@@ -179,7 +179,7 @@ describe("a remembered approval of a tool", () => {
   });
 });
 
-test("a rule of an administrator is for everybody, for one role, or for callers without a role", async () => {
+test("an administrator's rule applies to everybody, one role, or callers without a role", async () => {
   const role = await makeRole("some");
   const ofRole = await on.makeKey(SCOPES, role);
   const rule = await add("block", { noRole: true });

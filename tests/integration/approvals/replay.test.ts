@@ -42,7 +42,7 @@ const SCRIPT = [
 ].join("\n");
 
 describe("when the hold has passed", () => {
-  test("the child goes, the process stays paused and shows what it had; approved, it is repeated without calling twice", async () => {
+  test("after the child is gone the process stays paused and keeps its record; approved, it is replayed without calling twice", async () => {
     const on = await start(SHORT_HOLD);
     const id = await on.submit(SCRIPT);
     const [approval = ""] = await on.paused(id);
@@ -80,7 +80,7 @@ describe("when the hold has passed", () => {
     expect(leftover).toEqual({ checkpoints: 0, journal: 0, sealed: 0 });
   });
 
-  test("denied, the script is told; expired, likewise", async () => {
+  test("a denied or expired call rejects in the script", async () => {
     const on = await start({ environment: { CYRNEL_APPROVAL_HOLD_MS: "0", CYRNEL_APPROVAL_TTL_MS: "2000" } });
     const denied = await on.submit('call shop delete_item {"name":"d"}\nprint went on');
     const [first = ""] = await on.paused(denied);
@@ -99,7 +99,7 @@ describe("when the hold has passed", () => {
     expect((await on.server.get("/audit?action=approval.expire")).body.records).toHaveLength(1);
   });
 
-  test("a script that does something else is ended as replay_divergence", async () => {
+  test("a script that does something else ends as replay_divergence", async () => {
     const on = await start(SHORT_HOLD);
     const id = await on.submit('call-attempt shop list\ncall shop delete_item {"name":"a"}');
     const [approval = ""] = await on.paused(id);
@@ -112,7 +112,7 @@ describe("when the hold has passed", () => {
     expect(on.made()).toEqual(['list {"attempt":1}']);
   });
 
-  test("an approved call that comes with other parameters is not made", async () => {
+  test("an approved call is not made with other parameters", async () => {
     const on = await start(SHORT_HOLD);
     const id = await on.submit("call-attempt shop delete_item");
     const [approval = ""] = await on.paused(id);
@@ -125,7 +125,7 @@ describe("when the hold has passed", () => {
     expect(on.made()).toEqual([]);
   });
 
-  test("of two that wait each is used once, over as many children as it takes", async () => {
+  test("each of two approvals is used once, over any number of children", async () => {
     const on = await start(SHORT_HOLD);
     const id = await on.submit(
       'together [["shop","delete_item",{"n":1}],["shop","buy",{"n":2}]]\ncall shop buy {"n":3}',
@@ -145,7 +145,7 @@ describe("when the hold has passed", () => {
     expect(on.made().sort()).toEqual(['buy {"n":2}', 'delete_item {"n":1}']);
   });
 
-  test("killed without a child it is canceled at once", async () => {
+  test("a kill without a child cancels at once", async () => {
     const on = await start(SHORT_HOLD);
     const id = await on.submit(SCRIPT);
     const [approval = ""] = await on.paused(id);
@@ -163,7 +163,7 @@ describe("when the hold has passed", () => {
     await on.agent.send("POST", `/processes/${id}/signals/kill`);
   });
 
-  test("readers go on where they were: one stream shows the whole run over its children", async () => {
+  test("one event stream shows the whole run over its children", async () => {
     const on = await start(SHORT_HOLD);
     const id = await on.submit(SCRIPT);
     const whole = fetch(`${on.server.url}/processes/${id}/events`, {
@@ -194,7 +194,7 @@ describe("when the hold has passed", () => {
 });
 
 describe("when the server has ended meanwhile", () => {
-  test("paused processes wait for the next one, and go on there", async () => {
+  test("paused processes wait for the next server, and continue there", async () => {
     const first = await start();
     const id = await first.submit(SCRIPT);
     const other = await first.submit('call shop buy {"n":1}');
@@ -211,7 +211,7 @@ describe("when the server has ended meanwhile", () => {
     expect((await second.read(other, "?wait=10000")).stdout).toContain("approval_denied");
   });
 
-  test("a run that had gone on is repeated; what it was told after its pause it is told again", async () => {
+  test("a run that had continued is replayed with the same replies", async () => {
     const first = await start();
     const id = await first.submit(`${SCRIPT}\ncall shop free {"n":1}\ngate later\nprint end`);
     const [approval = ""] = await first.paused(id);
@@ -227,7 +227,7 @@ describe("when the server has ended meanwhile", () => {
     expect(second.made()).toEqual([]);
   });
 
-  test("a destructive call that was under way is not made again: the run ends as interrupted_call", async () => {
+  test("an interrupted destructive call is not repeated: the run ends as interrupted_call", async () => {
     const hang = { destructive: true, invoke: () => new Promise(() => {}) };
     const first = await start({ functions: { ask_wipe: hang } });
     const id = await first.submit('call shop ask_wipe {"disk":1}');
@@ -242,7 +242,7 @@ describe("when the server has ended meanwhile", () => {
     expect(second.made()).toEqual([]);
   });
 
-  test("one that changes nothing is made again", async () => {
+  test("an interrupted harmless call is made again", async () => {
     const first = await start({ functions: { ask_slow: { invoke: () => new Promise(() => {}) } } });
     const id = await first.submit('call shop ask_slow {"n":1}');
     const [approval = ""] = await first.paused(id);
@@ -254,7 +254,7 @@ describe("when the server has ended meanwhile", () => {
     expect(second.made()).toEqual(['ask_slow {"n":1}']);
   });
 
-  test("without the key that it was sealed with a run is not repeated, and says why", async () => {
+  test("a run whose sealing key is missing is not replayed, and says why", async () => {
     const first = await start();
     const id = await first.submit(SCRIPT);
     const [approval = ""] = await first.paused(id);

@@ -58,7 +58,7 @@ const checkpoint = (...unanswered: number[]) => ({
   calls: unanswered.map((seq) => ({ seq, reply: null })),
 });
 
-test("a call that begins while its run is paused is neither refused nor made twice", async () => {
+test("a call that begins while its run pauses is neither refused nor made twice", async () => {
   for (let round = 0; round < ROUNDS; round += 1) {
     const { name, records } = await startRun();
     const approval = approvalStore.prepare({
