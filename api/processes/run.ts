@@ -8,7 +8,7 @@ import { retryUntil } from "#api/db/retry.ts";
 import type { Redactor } from "#api/secrets/redactor.ts";
 import { readInput } from "#kernel/input.ts";
 import { orAborted } from "#modules/shared/limits.ts";
-import { createWorkspace } from "#runner/workspace/workspace.ts";
+import { Workspace } from "#runner/workspace/workspace.ts";
 import type { ExecutionInput, ModuleLogger } from "#sdk";
 import type { Slot } from "./admission/queue.ts";
 import { type EnvironmentAnswer, isOutcome, KILLED } from "./live/ending.ts";
@@ -131,7 +131,7 @@ export class Runs {
       memoryMb: memoryInForce(row.memoryMb, active?.module === module ? active.status() : null),
       limits,
       openWorkspace: () =>
-        createWorkspace({
+        new Workspace({
           files: files.open(readGiven(submitted), row.submittedBy),
           owner: row.submittedBy,
           maxBytes: limits.maxWorkspaceBytes,

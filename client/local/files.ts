@@ -1,6 +1,6 @@
 /** The files of a run of a local runtime: those it is given, and what becomes of those it writes. */
 import { checkFileName, contentTypeOf } from "#kernel/file-names.ts";
-import { createWorkspace, type StoredFile, type Workspace } from "#runner/workspace/workspace.ts";
+import { type StoredFile, Workspace } from "#runner/workspace/workspace.ts";
 import { type SavedAnswer, writeExactJson } from "#sdk";
 import type { LocalExecuteOptions } from "../kernel/local-model.ts";
 
@@ -33,7 +33,7 @@ export function listGiven(given: Given = {}): StoredFile[] {
 }
 
 export function openWorkspace(files: readonly StoredFile[]): Workspace {
-  return createWorkspace({ files, maxBytes: MAX_WORKSPACE_BYTES, maxFiles: MAX_WORKSPACE_FILES });
+  return new Workspace({ files, maxBytes: MAX_WORKSPACE_BYTES, maxFiles: MAX_WORKSPACE_FILES });
 }
 
 /** Saves a tool's answer as a file: bytes and text as they are, anything else as JSON. */

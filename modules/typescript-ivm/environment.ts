@@ -11,7 +11,7 @@ import type { RunLimits, RunOutcome } from "#runner/host/supervisor.ts";
 import { BOOT_TIMEOUT_MS, listInheritedFds } from "#runner/isolation/process-launch.ts";
 import { openWall, type Wall } from "#runner/isolation/wall.ts";
 import { DIST } from "#runner/paths.ts";
-import { createPool, type Pool } from "#runner/pool/pool.ts";
+import { Pool } from "#runner/pool/pool.ts";
 import { type Child, type ChildLaunch, spawnChild } from "#runner/pool/spawn.ts";
 import {
   createMonitor,
@@ -120,7 +120,7 @@ export async function openSlots(
   const { start, readMemoryBytes } = trackProcesses(wall.start);
   const standing = undo.use(createMonitor(STANDING_WATCH_MS));
   const pool = undo.use(
-    createPool({
+    new Pool({
       async start(signal) {
         const child = await spawnChild(launch, signal, start);
         const limits = { cpuMs: null, memoryBytes: toWatchBudget(slotMb) };

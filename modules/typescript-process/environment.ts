@@ -5,7 +5,7 @@ import { type BundledEnvironment, type Children, createEnvironment } from "#runn
 import { PROCESS_OBSERVED, planProcessLaunch } from "#runner/isolation/process-launch.ts";
 import { openWall, type WallOptions } from "#runner/isolation/wall.ts";
 import { DIST, ZYGOTE_FOLDER } from "#runner/paths.ts";
-import { createPool, type Pool } from "#runner/pool/pool.ts";
+import { Pool } from "#runner/pool/pool.ts";
 import { spawnChild } from "#runner/pool/spawn.ts";
 import { keepZygoteClasses } from "#runner/pool/zygote.ts";
 import { createMonitor, trackProcesses } from "#runner/process/monitor.ts";
@@ -77,7 +77,7 @@ export async function openChildren(
     return async (program) => track(await startOne(program));
   };
   const pool: Pool = undo.use(
-    createPool({
+    new Pool({
       start: (signal, memoryMb = config.memoryMb) => spawnChild(plan(memoryMb), signal, startWith(memoryMb)),
       isReused: false,
       ...config.warmPool,

@@ -1,15 +1,15 @@
-/** The time limit of a run: counts only while the run is not paused, and calls back once. */
+/** Time limits of a run. */
 
-/** The longest delay a timer takes; longer ones are waited for in steps. */
+/** The longest delay a timer takes; longer ones take several timers. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export interface Deadline extends Disposable {
-  /** Stops the clock. Pauses count: as many `resume` calls are needed. */
+  /** Stops the clock until as many `resume` calls. */
   pause(): void;
   resume(): void;
 }
 
-/** Starts a clock of `limitMs` of running time; null: no limit. `ring` is called once at most. */
+/** Starts a clock of `limitMs` of running time, or without a limit. Calls `ring` once at most. */
 export function startDeadline(limitMs: number | null, ring: () => void): Deadline {
   let leftMs = limitMs ?? Number.POSITIVE_INFINITY;
   let runningSince: number | null = null;
@@ -51,6 +51,50 @@ export function startDeadline(limitMs: number | null, ring: () => void): Deadlin
     [Symbol.dispose]() {
       clearTimeout(timer);
       isOver = true;
+    },
+  };
+}
+
+/** A replay may take twice as long as the run did, and this much longer. */
+const REPLAY_MARGIN_MS = 10_000;
+
+/** Starts the clock of a run. A replay of `replayedMs` costs none of the run's own time but must end. */
+export function startRunClock(timeoutMs: number | null, replayedMs: number | null, ring: () => void) {
+  const usedMs = replayedMs ?? 0;
+  const clock = startDeadline(timeoutMs === null ? null : Math.max(1, timeoutMs - usedMs), ring);
+  let replay: Deadline | null = null;
+  if (replayedMs !== null) {
+    clock.pause();
+    replay = startDeadline(replayedMs * 2 + REPLAY_MARGIN_MS, ring);
+  }
+  /** When the script began or, in a replay, had caught up. */
+  let ownSince = performance.now();
+  let pausedMs = 0;
+  let pausedAt: number | null = null;
+  return {
+    /** The replay has caught up. */
+    catchUp() {
+      replay?.[Symbol.dispose]();
+      ownSince = performance.now();
+      clock.resume();
+    },
+    /** Returns the running time used. */
+    pause(): number {
+      pausedAt = performance.now();
+      clock.pause();
+      return usedMs + pausedAt - ownSince - pausedMs;
+    },
+    /** Returns false if the run is not paused. */
+    resume(): boolean {
+      if (pausedAt === null) return false;
+      pausedMs += performance.now() - pausedAt;
+      pausedAt = null;
+      clock.resume();
+      return true;
+    },
+    [Symbol.dispose]() {
+      clock[Symbol.dispose]();
+      replay?.[Symbol.dispose]();
     },
   };
 }

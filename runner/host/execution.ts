@@ -132,7 +132,6 @@ export async function runExecution(
   }
 }
 
-/** Compiles the script and loads its packages. */
 async function prepare(on: ExecutionContext, input: ExecutionInput): Promise<Prepared | ExecutionOutcome> {
   const { bindings } = on;
   const { eid, options } = input;
@@ -203,7 +202,6 @@ async function takeChild(
   return { child, opened };
 }
 
-/** Has the run on its child supervised until its end. */
 async function supervise(
   on: ExecutionContext,
   input: ExecutionInput,

@@ -8,7 +8,7 @@ import { type Exceeded, MAX_THREADS, type Monitor, toWatchBudget } from "../proc
 import type { SessionLimits, StartParams } from "../wire/protocol.ts";
 import type { CallHandlers } from "./calls/calls.ts";
 import type { LoggedCall } from "./calls/saved-answers.ts";
-import { type Deadline, startDeadline } from "./deadline.ts";
+import { startRunClock } from "./deadline.ts";
 import { type EndCause, judge, type Verdict } from "./outcome.ts";
 import { type Frozen, Session, type SessionEnd, type SessionEvents, type Warned } from "./session.ts";
 
@@ -23,9 +23,6 @@ const MAX_EXIT_WAIT_MS = 500;
 const AFTER_END_MS = 10;
 /** A child killed from outside this soon after it was given its run may not have taken it yet. */
 const MAX_HAND_OVER_MS = 100;
-/** A replay may take twice as long as the run did, and this much longer. */
-const REPLAY_MARGIN_MS = 10_000;
-
 export interface RunLimits {
   /** Of running time, from `start`; null is none. */
   timeoutMs: number | null;
@@ -91,13 +88,8 @@ export function superviseRun(run: RunOnChild): SupervisedRun {
   const { child, limits, killSignal } = run;
   const startedAt = performance.now();
   const stop = new AbortController();
-  const usedMs = run.replayed?.usedMs ?? 0;
   let cause: EndCause | null = null;
   let usage = { cpuMs: 0, peakMemoryBytes: 0 };
-  /** When the script began or, in a replay, had caught up. */
-  let ownSince = startedAt;
-  let pausedMs = 0;
-  let frozenAt: number | null = null;
   let drainTimer: NodeJS.Timeout | undefined;
 
   /** The first cause wins; it also ends the session, whose output is then read to its end. */
@@ -120,16 +112,8 @@ export function superviseRun(run: RunOnChild): SupervisedRun {
     { cpuMs: limits.cpuMs, memoryBytes: toWatchBudget(limits.memoryMb) },
     (exceeded) => endBy(toCause(exceeded, limits)),
   );
-  const clock = startDeadline(
-    limits.timeoutMs === null ? null : Math.max(1, limits.timeoutMs - usedMs),
-    onDeadline,
-  );
-  let replayClock: Deadline | null = null;
-  if (run.start.journal !== undefined) {
-    clock.pause();
-    // A replay costs none of the run's own time but must end.
-    replayClock = startDeadline(usedMs * 2 + REPLAY_MARGIN_MS, onDeadline);
-  }
+  const replayedMs = run.start.journal === undefined ? null : (run.replayed?.usedMs ?? 0);
+  const clock = startRunClock(limits.timeoutMs, replayedMs, onDeadline);
   killSignal.addEventListener("abort", onKill, { once: true });
   if (killSignal.aborted) onKill();
 
@@ -143,11 +127,7 @@ export function superviseRun(run: RunOnChild): SupervisedRun {
     signal: stop.signal,
     replayed: run.replayed?.calls,
     restoreAnswer: run.restoreAnswer,
-    onLive() {
-      replayClock?.[Symbol.dispose]();
-      ownSince = performance.now();
-      clock.resume();
-    },
+    onLive: clock.catchUp,
   });
 
   async function conclude(): Promise<RunOutcome> {
@@ -157,7 +137,6 @@ export function superviseRun(run: RunOnChild): SupervisedRun {
     cause ??= end.kind === "end" ? { ...end, memoryMb: limits.memoryMb } : await explain(end, run);
     usage = watch.finish();
     clock[Symbol.dispose]();
-    replayClock?.[Symbol.dispose]();
     killSignal.removeEventListener("abort", onKill);
     if (cause.kind !== "end") endChild(child);
     else if (run.afterEnd === "kill") setTimeout(endChild, AFTER_END_MS, child);
@@ -177,16 +156,11 @@ export function superviseRun(run: RunOnChild): SupervisedRun {
     outcome: conclude(),
     async pause() {
       const frozen = await session.pause();
-      frozenAt = performance.now();
-      clock.pause();
-      return frozen && { ...frozen, usedMs: usedMs + frozenAt - ownSince - pausedMs };
+      const usedMs = clock.pause();
+      return frozen && { ...frozen, usedMs };
     },
     resume() {
-      if (frozenAt === null) return;
-      pausedMs += performance.now() - frozenAt;
-      frozenAt = null;
-      clock.resume();
-      session.resume();
+      if (clock.resume()) session.resume();
     },
   };
 }

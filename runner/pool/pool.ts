@@ -1,61 +1,35 @@
 /**
- * Children that are started ahead of time, and the places of the runs that take them. Follows demand and gives memory back
- * when it is quiet. Owns every child it has started until that has exited; knows no run.
+ * Children that are started ahead of the runs that take them. Follows demand and frees memory when it is quiet. Owns every child
+ * it has started until that has exited; knows no run.
  */
 import { availableParallelism } from "node:os";
+import { type Waiter, WaitingLine } from "./line.ts";
 import type { Child } from "./spawn.ts";
 
-/** Children that start at the same time: more would slow down each other and the scripts that run. */
+/** Children that start at the same time. More would slow down each other and the running scripts. */
 const MAX_BOOTS = availableParallelism();
-/** Starts that fail one after another before those who wait are told. */
+/** Starts that fail in a row before waiting runs are told. */
 const MAX_FAILED_BOOTS = 3;
 const FIRST_BACKOFF_MS = 50;
 const MAX_BACKOFF_MS = 10_000;
 /**
- * A taken child is replaced this much later: starting the next one takes a core for about this long, and a short run
- * that took the last one is over, stored and answered by then. With nothing warm left a start never waits.
+ * Delay before a taken child is replaced: starting the next one takes a core for about this long, and by then a short run is
+ * over, stored and answered. With no idle child left, a start never waits.
  */
 const REFILL_DELAY_MS = 20;
 
 export interface PoolOptions {
-  /** Starts one child and brings it to `ready`, with the usual memory limit or with `memoryMb`. Aborting ends it. */
+  /** Starts a child and brings it to `ready`, with the usual memory limit or `memoryMb`. Aborting ends it. */
   start(signal: AbortSignal, memoryMb?: number): Promise<Child>;
-  /**
-   * A child serves several runs, one at a time, and is given back after each; `min` then counts those in use as well.
-   * Otherwise it serves one.
-   */
+  /** A child serves several runs, one at a time, and is given back after each; `min` then includes those in use. */
   isReused: boolean;
-  /** Children that are kept ready at least. */
   min: number;
-  /** Children that are kept ready at most, when there is demand. Without effect on reused ones. */
+  /** The most that demand keeps ready. Has no effect if children are reused. */
   max: number;
-  /** After this long without need of them, spare children beyond `min` are ended. */
+  /** Idle children beyond `min` are ended after this long. */
   quietMs: number;
-  /** Called for every failed start and every child that died or spoke while idle. */
+  /** Called for every failed start, and every child that died or spoke while idle. */
   onError(trouble: { kind: "boot_failed" | "idle_death"; error: Error }): void;
-}
-
-export interface Pool extends AsyncDisposable {
-  /**
-   * A living, ready child without listener, for one run. Starts one if none is warm, and always for another memory limit
-   * than the pool's. Null once `signal` is aborted.
-   * @throws the last start's error when starts fail repeatedly; an error when the pool closes.
-   */
-  take(signal: AbortSignal, memoryMb?: number): Promise<Child | null>;
-  /** Takes back a child that can serve another run. */
-  giveBack(child: Child): void;
-  /** Ends the children that wait, and those being started once they are ready, and starts others. */
-  replaceIdle(): void;
-  /** `target`: how many are kept warm at present; `replaced`: idle ones that died or broke the protocol, since the start. */
-  status(): { warm: number; booting: number; target: number; waiting: number; replaced: number };
-  /**
-   * Starts the first child and keeps it warm; the rest of `min` follow. The answer is for looking at: the pool still
-   * owns it.
-   * @throws like `take`.
-   */
-  warmUp(): Promise<Child>;
-  /** Ends every child, also those in use, and waits until they are reaped. Idempotent. */
-  [Symbol.asyncDispose](): Promise<void>;
 }
 
 interface Idle {
@@ -63,251 +37,277 @@ interface Idle {
   detach: () => void;
 }
 
-/** A `take` in line. Only failures of starts that began after it count against it. */
-interface Waiter extends PromiseWithResolvers<Child | null> {
-  since: number;
-  triesLeft: number;
-}
-
-export function createPool(options: PoolOptions): Pool {
-  const { min, max, isReused } = options;
-  const idle: Idle[] = [];
-  const waiters = new Set<Waiter>();
+export class Pool implements AsyncDisposable {
+  readonly #options: PoolOptions;
+  readonly #idle: Idle[] = [];
+  readonly #line = new WaitingLine();
   /** Idle or in use. */
-  const alive = new Set<Child>();
-  const dying = new Set<Child>();
-  const starts = new Set<Promise<unknown>>();
-  const closing = new AbortController();
-  let booting = 0;
-  let target = min;
-  let replaced = 0;
+  readonly #alive = new Set<Child>();
+  readonly #dying = new Set<Child>();
+  readonly #starts = new Set<Promise<unknown>>();
+  readonly #closing = new AbortController();
+  #booting = 0;
+  #target: number;
+  #replaced = 0;
   /** Calls of `warmUp` that wait. */
-  let warming = 0;
-  let startCount = 0;
-  /** Starts up to this one began before the children that waited were replaced. */
-  let replacedUpTo = 0;
-  let failures = 0;
-  let deathsInARow = 0;
-  /** The fewest children that were warm since the last look: they were not needed all that time. */
-  let spare = 0;
-  let refillTimer: NodeJS.Timeout | undefined;
-  let quietTimer: NodeJS.Timeout | undefined;
+  #warming = 0;
+  #startCount = 0;
+  /** Starts up to this one began before the idle children were replaced. */
+  #replacedUpTo = 0;
+  #failures = 0;
+  #deathsInARow = 0;
+  /** The fewest idle children since the last look: nothing needed them all that time. */
+  #spare = 0;
+  #refillTimer: NodeJS.Timeout | undefined;
+  #quietTimer: NodeJS.Timeout | undefined;
 
-  function fill(): void {
-    clearTimeout(refillTimer);
-    refillTimer = undefined;
-    while (!closing.signal.aborted && booting < MAX_BOOTS && booting + idle.length < countNeeded())
-      track(boot());
+  constructor(options: PoolOptions) {
+    this.#options = options;
+    this.#target = options.min;
   }
 
-  function countNeeded(): number {
-    if (isReused) return Math.max(min - (alive.size - idle.length), waiters.size);
-    // A waiter whose child becomes an idle one is no demand beyond the target.
-    return Math.max(target + waiters.size - warming, waiters.size);
+  /**
+   * Resolves with a living, ready child without listener, or with null once `signal` is aborted. Starts one if none is idle, and
+   * always for another memory limit than the pool's.
+   * @throws the last start's error when starts fail repeatedly; an error when the pool closes.
+   */
+  async take(signal: AbortSignal, memoryMb?: number): Promise<Child | null> {
+    if (this.#closing.signal.aborted) throw new Error("The pool of children is closed.");
+    if (signal.aborted) return null;
+    if (memoryMb !== undefined) {
+      const other = this.#startOther(signal, memoryMb);
+      this.#track(other.catch(() => {}));
+      return other;
+    }
+    const { max, isReused } = this.#options;
+    for (let entry = this.#idle.pop(); entry !== undefined; entry = this.#idle.pop()) {
+      this.#spare = Math.min(this.#spare, this.#idle.length);
+      entry.detach();
+      if (this.#isUsable(entry.child)) {
+        this.#deathsInARow = 0;
+        if (!isReused) this.#fillIn(REFILL_DELAY_MS);
+        return entry.child;
+      }
+      this.#replaced++;
+      this.#end(entry.child);
+    }
+    this.#spare = 0;
+    if (!isReused) this.#target = Math.min(max, this.#target + 1);
+    this.#watchQuiet();
+    return this.#waitFor(signal);
   }
 
-  function fillIn(delayMs: number): void {
-    if (!closing.signal.aborted) refillTimer ??= setTimeout(fill, delayMs);
+  /** Takes back a child that can serve another run. */
+  giveBack(child: Child): void {
+    this.#offer(child);
   }
 
-  async function boot(): Promise<void> {
-    const number = ++startCount;
-    booting++;
+  /** Replaces idle children, and those being started once they are ready. */
+  replaceIdle(): void {
+    this.#replacedUpTo = this.#startCount;
+    this.#endIdle(this.#idle.length);
+    this.#fill();
+  }
+
+  /** `replaced` counts idle children that died or broke the protocol. */
+  status(): { warm: number; booting: number; target: number; waiting: number; replaced: number } {
+    return {
+      warm: this.#idle.length,
+      booting: this.#booting,
+      target: this.#target,
+      waiting: this.#line.size,
+      replaced: this.#replaced,
+    };
+  }
+
+  /** Starts the first child and keeps it idle; the rest of `min` follow. The pool still owns it. @throws like `take`. */
+  async warmUp(): Promise<Child> {
+    this.#warming++;
+    try {
+      const child = (await this.#joinLine().promise) as Child;
+      this.#keepIdle(child);
+      return child;
+    } finally {
+      this.#warming--;
+      this.#fill();
+    }
+  }
+
+  /** Ends every child, also those in use, and waits until they are reaped. Idempotent. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closing.abort();
+    clearTimeout(this.#refillTimer);
+    clearTimeout(this.#quietTimer);
+    this.#line.close(new Error("The pool of children is closed."));
+    this.#endIdle(this.#idle.length);
+    for (const child of this.#alive) this.#end(child);
+    await Promise.all(this.#starts);
+    await Promise.all([...this.#dying].map((child) => child.exited));
+  }
+
+  #fill(): void {
+    clearTimeout(this.#refillTimer);
+    this.#refillTimer = undefined;
+    while (
+      !this.#closing.signal.aborted &&
+      this.#booting < MAX_BOOTS &&
+      this.#booting + this.#idle.length < this.#countNeeded()
+    ) {
+      this.#track(this.#boot());
+    }
+  }
+
+  #countNeeded(): number {
+    const waiting = this.#line.size;
+    if (this.#options.isReused) {
+      return Math.max(this.#options.min - (this.#alive.size - this.#idle.length), waiting);
+    }
+    // A `warmUp` whose child becomes idle is no demand beyond the target.
+    return Math.max(this.#target + waiting - this.#warming, waiting);
+  }
+
+  #fillIn(delayMs: number): void {
+    if (!this.#closing.signal.aborted) this.#refillTimer ??= setTimeout(() => this.#fill(), delayMs);
+  }
+
+  async #boot(): Promise<void> {
+    const number = ++this.#startCount;
+    this.#booting++;
     let child: Child;
     try {
-      child = await options.start(closing.signal);
+      child = await this.#options.start(this.#closing.signal);
     } catch (error) {
-      booting--;
-      handleFailure(number, error as Error);
+      this.#booting--;
+      this.#handleFailure(number, error as Error);
       return;
     }
-    booting--;
-    failures = 0;
-    own(child);
-    if (number > replacedUpTo) offer(child);
-    else end(child);
-    if (deathsInARow === 0) fill();
-    else fillIn(backOff(deathsInARow));
+    this.#booting--;
+    this.#failures = 0;
+    this.#own(child);
+    if (number > this.#replacedUpTo) this.#offer(child);
+    else this.#end(child);
+    if (this.#deathsInARow === 0) this.#fill();
+    else this.#fillIn(backOff(this.#deathsInARow));
   }
 
-  function track(start: Promise<unknown>): void {
-    starts.add(start);
-    void start.finally(() => starts.delete(start));
+  #track(start: Promise<unknown>): void {
+    this.#starts.add(start);
+    void start.finally(() => this.#starts.delete(start));
   }
 
-  function own(child: Child): void {
-    alive.add(child);
+  #own(child: Child): void {
+    this.#alive.add(child);
     void child.exited.then(() => {
-      dying.delete(child);
-      if (alive.delete(child) && isReused) fill();
+      this.#dying.delete(child);
+      if (this.#alive.delete(child) && this.#options.isReused) this.#fill();
     });
   }
 
-  function handleFailure(number: number, error: Error): void {
-    if (closing.signal.aborted) return;
-    failures++;
-    options.onError({ kind: "boot_failed", error });
-    for (const waiter of waiters) {
-      if (waiter.since >= number || --waiter.triesLeft > 0) continue;
-      waiters.delete(waiter);
-      waiter.reject(error);
-    }
-    fillIn(backOff(waiters.size > 0 ? Math.min(failures, MAX_FAILED_BOOTS) : failures));
+  #isUsable(child: Child): boolean {
+    return this.#alive.has(child) && !child.channel.isClosed;
   }
 
-  /** Hands a child to the first who waits, or keeps it. */
-  function offer(child: Child): void {
-    if (closing.signal.aborted || !isAlive(child)) {
-      end(child);
+  #handleFailure(number: number, error: Error): void {
+    if (this.#closing.signal.aborted) return;
+    this.#failures++;
+    this.#options.onError({ kind: "boot_failed", error });
+    this.#line.fail(number, error);
+    const { size } = this.#line;
+    this.#fillIn(backOff(size > 0 ? Math.min(this.#failures, MAX_FAILED_BOOTS) : this.#failures));
+  }
+
+  /** Hands a child to the first in line, or keeps it idle. */
+  #offer(child: Child): void {
+    if (this.#closing.signal.aborted || !this.#isUsable(child)) {
+      this.#end(child);
       return;
     }
-    const [waiter] = waiters;
-    if (waiter === undefined) keepIdle(child);
-    else {
-      waiters.delete(waiter);
-      waiter.resolve(child);
-    }
+    if (!this.#line.hand(child)) this.#keepIdle(child);
   }
 
-  /** The next child that becomes ready. */
-  function waitForChild(): Waiter {
-    const triesLeft = failures < MAX_FAILED_BOOTS ? MAX_FAILED_BOOTS : 1;
-    const waiter = { ...Promise.withResolvers<Child | null>(), since: startCount, triesLeft };
-    waiters.add(waiter);
-    fill();
+  #joinLine(): Waiter {
+    const triesLeft = this.#failures < MAX_FAILED_BOOTS ? MAX_FAILED_BOOTS : 1;
+    const waiter = this.#line.join(this.#startCount, triesLeft);
+    this.#fill();
     return waiter;
   }
 
-  async function startOther(signal: AbortSignal, memoryMb: number): Promise<Child | null> {
+  /** Resolves with the next child that becomes ready, or with null once `signal` is aborted. */
+  async #waitFor(signal: AbortSignal): Promise<Child | null> {
+    const waiter = this.#joinLine();
+    const onAbort = () => this.#line.leave(waiter);
+    signal.addEventListener("abort", onAbort, { once: true });
+    const child = await waiter.promise.finally(() => signal.removeEventListener("abort", onAbort));
+    // The signal may abort after the child was handed over, which is then unused.
+    if (child === null || !signal.aborted) return child;
+    this.#offer(child);
+    return null;
+  }
+
+  async #startOther(signal: AbortSignal, memoryMb: number): Promise<Child | null> {
     try {
-      const child = await options.start(signal, memoryMb);
-      own(child);
-      if (!signal.aborted && !closing.signal.aborted) return child;
-      end(child);
+      const child = await this.#options.start(signal, memoryMb);
+      this.#own(child);
+      if (!signal.aborted && !this.#closing.signal.aborted) return child;
+      this.#end(child);
     } catch (error) {
       if (!signal.aborted) throw error;
     }
     return null;
   }
 
-  function keepIdle(child: Child): void {
+  #keepIdle(child: Child): void {
     const entry: Idle = { child, detach: () => {} };
     const lose = (why: string) => {
-      const at = idle.indexOf(entry);
+      const at = this.#idle.indexOf(entry);
       if (at < 0) return;
-      idle.splice(at, 1);
+      this.#idle.splice(at, 1);
       entry.detach();
-      end(child);
-      replaced++;
-      options.onError({ kind: "idle_death", error: new Error(`An idle child ${why}; it is replaced.`) });
-      fillIn(backOff(++deathsInARow));
+      this.#end(child);
+      this.#replaced++;
+      const error = new Error(`An idle child ${why}; it is replaced.`);
+      this.#options.onError({ kind: "idle_death", error });
+      this.#fillIn(backOff(++this.#deathsInARow));
     };
-    idle.push(entry);
+    this.#idle.push(entry);
     entry.detach = child.channel.attach({
       message: () => lose("spoke before it was given a run"),
       closed: () => lose("died"),
     });
-    watchQuiet();
+    this.#watchQuiet();
   }
 
-  function end(child: Child): void {
+  #endIdle(count: number): void {
+    for (const entry of this.#idle.splice(0, Math.max(0, count))) {
+      entry.detach();
+      this.#end(entry.child);
+    }
+  }
+
+  #end(child: Child): void {
     child.kill();
     child.channel.close();
-    if (alive.delete(child)) dying.add(child);
+    if (this.#alive.delete(child)) this.#dying.add(child);
   }
 
-  /** While there is more than `min`, looks once in a while whether it was needed. */
-  function watchQuiet(): void {
-    const hasMore = isReused ? alive.size > min : target > min || idle.length > min;
-    if (quietTimer !== undefined || closing.signal.aborted || !hasMore) return;
-    spare = idle.length;
-    quietTimer = setTimeout(() => {
-      quietTimer = undefined;
-      target = Math.max(min, target - spare);
-      const surplus = isReused ? Math.min(spare, alive.size - min) : idle.length - target;
-      for (const entry of idle.splice(0, Math.max(0, surplus))) {
-        entry.detach();
-        end(entry.child);
-      }
-      watchQuiet();
-    }, options.quietMs);
+  /** While there are more than `min`, checks from time to time whether they were needed. */
+  #watchQuiet(): void {
+    const { min, isReused, quietMs } = this.#options;
+    const hasMore = isReused ? this.#alive.size > min : this.#target > min || this.#idle.length > min;
+    if (this.#quietTimer !== undefined || this.#closing.signal.aborted || !hasMore) return;
+    this.#spare = this.#idle.length;
+    this.#quietTimer = setTimeout(() => {
+      this.#quietTimer = undefined;
+      this.#target = Math.max(min, this.#target - this.#spare);
+      const surplus = isReused
+        ? Math.min(this.#spare, this.#alive.size - min)
+        : this.#idle.length - this.#target;
+      this.#endIdle(surplus);
+      this.#watchQuiet();
+    }, quietMs);
   }
-
-  return {
-    async take(signal, memoryMb) {
-      if (closing.signal.aborted) throw new Error("The pool of children is closed.");
-      if (signal.aborted) return null;
-      if (memoryMb !== undefined) {
-        const other = startOther(signal, memoryMb);
-        track(other.catch(() => {}));
-        return other;
-      }
-      for (let entry = idle.pop(); entry !== undefined; entry = idle.pop()) {
-        spare = Math.min(spare, idle.length);
-        entry.detach();
-        if (isAlive(entry.child)) {
-          deathsInARow = 0;
-          if (!isReused) fillIn(REFILL_DELAY_MS);
-          return entry.child;
-        }
-        replaced++;
-        end(entry.child);
-      }
-      spare = 0;
-      if (!isReused) target = Math.min(max, target + 1);
-      watchQuiet();
-      const waiter = waitForChild();
-      const onAbort = () => {
-        waiters.delete(waiter);
-        waiter.resolve(null);
-      };
-      signal.addEventListener("abort", onAbort, { once: true });
-      const child = await waiter.promise.finally(() => signal.removeEventListener("abort", onAbort));
-      // Aborted after the child was handed over: it is not used.
-      if (child === null || !signal.aborted) return child;
-      offer(child);
-      return null;
-    },
-    giveBack: offer,
-    replaceIdle() {
-      replacedUpTo = startCount;
-      for (const entry of idle.splice(0)) {
-        entry.detach();
-        end(entry.child);
-      }
-      fill();
-    },
-    status: () => ({ warm: idle.length, booting, target, waiting: waiters.size, replaced }),
-    async warmUp() {
-      warming++;
-      try {
-        const child = (await waitForChild().promise) as Child;
-        keepIdle(child);
-        return child;
-      } finally {
-        warming--;
-        fill();
-      }
-    },
-    async [Symbol.asyncDispose]() {
-      closing.abort();
-      clearTimeout(refillTimer);
-      clearTimeout(quietTimer);
-      for (const waiter of waiters) waiter.reject(new Error("The pool of children is closed."));
-      waiters.clear();
-      for (const entry of idle.splice(0)) entry.detach();
-      for (const child of alive) end(child);
-      await Promise.all(starts);
-      await Promise.all([...dying].map((child) => child.exited));
-    },
-  };
 }
 
-/** How long to wait after so many failures in a row. */
 function backOff(failures: number): number {
   return Math.min(FIRST_BACKOFF_MS * 2 ** (failures - 1), MAX_BACKOFF_MS);
-}
-
-function isAlive(child: Child): boolean {
-  return child.exit === null && !child.channel.isClosed;
 }

@@ -1,6 +1,6 @@
 /**
- * Messages over a pair of byte streams: bounded, back-pressured, one listener at a time. Knows frames, not what they
- * mean, and no process. Nothing a peer sends makes it throw or hold more than one frame and one chunk.
+ * Messages over a pair of byte streams: bounded, back-pressured, one listener at a time. Knows frames, but not their meaning, and
+ * no process. Nothing that a peer sends makes it throw or hold more than one frame and one chunk.
  */
 import type { Readable, Writable } from "node:stream";
 import { createFrameReader, encodeFrameText, type Frame, FrameError, parseFrame } from "./frames.ts";
@@ -12,11 +12,10 @@ const MAX_FRAMES_PER_TURN = 128;
 export interface ChannelLimits {
   /** The largest frame of any kind, in bytes of JSON text. */
   maxFrameBytes: number;
-  /** What may come beside the JSON of a frame. */
   maxAttachmentBytes: number;
   /** The deepest message of any kind. */
   maxDepth: number;
-  /** Bytes that may wait for a peer that does not read; beyond it `send` refuses. */
+  /** Bytes that may wait for a peer that does not read. Beyond that, `send` returns false. */
   maxQueuedBytes: number;
 }
 
@@ -27,7 +26,7 @@ const DEFAULT_LIMITS: ChannelLimits = {
   maxQueuedBytes: 64 * 1024 * 1024,
 };
 
-/** Why a channel carries nothing more. `ended`: the peer closed it. `closed`: we did. */
+/** Why a channel closed: the peer `ended` it, or we `closed` it. */
 export type ChannelClose =
   | { kind: "ended" | "closed" }
   | { kind: "broken"; error: Error }
@@ -35,202 +34,213 @@ export type ChannelClose =
 
 export interface ChannelListener {
   message(frame: Frame): void;
-  /** Called once, after every message that came before. */
+  /** Called once, after the last message. */
   closed(close: ChannelClose): void;
 }
 
 export interface Channel {
-  /**
-   * Makes `listener` the one that gets messages, and starts to read. Answers the function that detaches it; without a
-   * listener at most one chunk is read. Throws if there is one already.
-   */
+  /** Starts to read for `listener` and returns a function that detaches it. Without a listener, at most one chunk is read. */
   attach(listener: ChannelListener): () => void;
   /**
-   * Queues one message, given as JSON text, and what is attached to it, which must not change any more. False when the channel is
-   * closed or its queue is full: nothing was queued.
+   * Queues a message, given as JSON text, with its attachment, which must not change any more. Returns false, queueing nothing, if
+   * the channel is closed or its queue is full.
    */
   send(json: string, attachment?: Uint8Array): boolean;
-  /** Queues one frame that is there already, in pieces. As `send`. */
+  /** Queues an encoded frame, in pieces. Returns like `send`. */
   sendFrame(pieces: readonly Buffer[]): boolean;
-  /** Resolves when the peer has taken enough for more to be sent, or the channel has closed. Never rejects. */
+  /** Resolves when the peer has read enough for more to be sent, or the channel has closed. Never rejects. */
   writable(): Promise<void>;
-  /** Bytes read that belong to messages not delivered yet. */
+  /** Bytes read of messages that are not delivered yet. */
   readonly bufferedBytes: number;
-  /** Bytes queued that the peer has not taken yet. */
+  /** Bytes queued that the peer has not read yet. */
   readonly queuedBytes: number;
   readonly isClosed: boolean;
-  /** Something sent did not reach the peer: it was gone already. */
+  /** True if something sent did not reach the peer, which was gone already. */
   readonly hasWriteFailed: boolean;
   /** Destroys both streams. Idempotent. */
   close(): void;
 }
 
-/** Makes a channel of what is read from a peer and what is written to it. */
 export function createChannel(
   input: Readable,
   output: Writable,
   limits: Partial<ChannelLimits> = {},
 ): Channel {
-  const bounds = { ...DEFAULT_LIMITS, ...limits };
-  const reader = createFrameReader(bounds.maxFrameBytes, bounds.maxAttachmentBytes);
-  const waiting = new Set<() => void>();
-  /** Chunks that came although reading was paused: Node resumes the streams of a process that has exited. */
-  const backlog: Buffer[] = [];
-  let listener: ChannelListener | null = null;
-  let close: ChannelClose | null = null;
-  let isTurnDue = false;
-  let isDelivering = false;
-  let hasWriteFailed = false;
+  return new StreamChannel(input, output, { ...DEFAULT_LIMITS, ...limits });
+}
 
-  function shut(reason: ChannelClose): void {
-    if (close !== null) return;
-    close = reason;
-    for (const resolve of waiting) resolve();
-    waiting.clear();
-    if (reason.kind !== "ended") input.destroy();
-    output.destroy();
+class StreamChannel implements Channel {
+  hasWriteFailed = false;
+  readonly #input: Readable;
+  readonly #output: Writable;
+  readonly #limits: ChannelLimits;
+  readonly #reader: ReturnType<typeof createFrameReader>;
+  readonly #waiting = new Set<() => void>();
+  /** Chunks that came although reading was paused: Node resumes the streams of a process that has exited. */
+  readonly #backlog: Buffer[] = [];
+  #listener: ChannelListener | null = null;
+  #close: ChannelClose | null = null;
+  #isTurnDue = false;
+  #isDelivering = false;
+
+  constructor(input: Readable, output: Writable, limits: ChannelLimits) {
+    this.#input = input;
+    this.#output = output;
+    this.#limits = limits;
+    this.#reader = createFrameReader(limits.maxFrameBytes, limits.maxAttachmentBytes);
+    input.on("data", (chunk: Buffer) => {
+      if (this.#close !== null) return;
+      this.#backlog.push(chunk);
+      if (this.#listener === null) input.pause();
+      else this.#pump();
+    });
+    input.on("end", () => this.#shut({ kind: "ended" }));
+    input.on("error", (error) => this.#shut({ kind: "broken", error }));
+    input.on("close", () => this.#shut({ kind: "ended" }));
+    // A peer that is gone shows on the reading side, after everything it wrote; the writing side only stops.
+    output.on("error", () => {
+      this.hasWriteFailed = true;
+      this.#wakeWriters();
+    });
+    output.on("close", () => this.#wakeWriters());
+    output.on("drain", () => this.#wakeWriters());
+    input.pause();
   }
 
-  /** The next message; null: more bytes are needed, or what came is none and the channel is closed. */
-  function takeFrame(): Frame | null {
+  get isClosed(): boolean {
+    return this.#close !== null;
+  }
+
+  get queuedBytes(): number {
+    return this.#output.writableLength;
+  }
+
+  get bufferedBytes(): number {
+    const backlog = this.#backlog.reduce((sum, { length }) => sum + length, 0);
+    return this.#reader.bufferedBytes + this.#input.readableLength + backlog;
+  }
+
+  attach(listener: ChannelListener): () => void {
+    if (this.#listener !== null) throw new Error("A channel has one listener at a time.");
+    this.#listener = listener;
+    this.#pump();
+    return () => {
+      if (this.#listener === listener) this.#listener = null;
+    };
+  }
+
+  send(json: string, attachment?: Uint8Array): boolean {
+    const output = this.#output;
+    if (this.#close !== null || output.destroyed || output.writableEnded) return false;
+    const attachedBytes = attachment?.length ?? 0;
+    const frame = encodeFrameText(json, attachedBytes);
+    if (output.writableLength + frame.length + attachedBytes > this.#limits.maxQueuedBytes) return false;
+    if (attachedBytes > 0) output.cork();
+    output.write(frame);
+    if (attachedBytes > 0) {
+      output.write(attachment);
+      output.uncork();
+    }
+    return true;
+  }
+
+  sendFrame(pieces: readonly Buffer[]): boolean {
+    const output = this.#output;
+    if (this.#close !== null || output.destroyed || output.writableEnded) return false;
+    const bytes = pieces.reduce((sum, { length }) => sum + length, 0);
+    if (output.writableLength + bytes > this.#limits.maxQueuedBytes) return false;
+    output.cork();
+    for (const piece of pieces) if (piece.length > 0) output.write(piece);
+    output.uncork();
+    return true;
+  }
+
+  writable(): Promise<void> {
+    const output = this.#output;
+    if (this.#close !== null || output.destroyed || !output.writableNeedDrain) return Promise.resolve();
+    return new Promise((resolve) => this.#waiting.add(resolve));
+  }
+
+  close(): void {
+    this.#shut({ kind: "closed" });
+  }
+
+  #wakeWriters(): void {
+    for (const resolve of this.#waiting) resolve();
+    this.#waiting.clear();
+  }
+
+  #shut(reason: ChannelClose): void {
+    this.#setClose(reason);
+    this.#pump();
+  }
+
+  #setClose(reason: ChannelClose): void {
+    if (this.#close !== null) return;
+    this.#close = reason;
+    this.#wakeWriters();
+    if (reason.kind !== "ended") this.#input.destroy();
+    this.#output.destroy();
+  }
+
+  /** Returns the next message, or null if more bytes are needed or the bytes were malformed, which closes the channel. */
+  #takeFrame(): Frame | null {
+    const reader = this.#reader;
     try {
       let payload = reader.next();
       for (; payload === null; payload = reader.next()) {
-        const chunk = backlog.shift();
+        const chunk = this.#backlog.shift();
         if (chunk === undefined) return null;
         reader.push(chunk);
       }
-      const frame = parseFrame(payload, bounds.maxDepth);
-      // The reader's memory is used again.
+      const frame = parseFrame(payload, this.#limits.maxDepth);
+      // Copied because the reader reuses its memory.
       if (reader.attachment !== null) frame.attachment = Buffer.from(reader.attachment);
       return frame;
     } catch (error) {
       const cause = error instanceof FrameError ? error : new FrameError("malformed", String(error));
-      // A peer that has gone meanwhile wrote this before it went: it counts, and nothing after it does.
-      if (close === null) shut({ kind: "violation", cause });
-      else close = { kind: "violation", cause };
+      // A peer that is gone by now wrote this before: it counts, and nothing after it does.
+      if (this.#close === null) this.#setClose({ kind: "violation", cause });
+      else this.#close = { kind: "violation", cause };
       return null;
     }
   }
 
-  /** Hands out what there is, in turns, and then the close. */
-  function pump(): void {
-    if (isDelivering) return;
-    isDelivering = true;
-    let frames = 0;
-    let isDone = false;
-    try {
-      while (listener !== null && frames < MAX_FRAMES_PER_TURN && !isDone) {
-        const frame = close?.kind === "closed" || close?.kind === "violation" ? null : takeFrame();
-        frames++;
-        if (frame === null) isDone = true;
-        else listener.message(frame);
-      }
-    } finally {
-      isDelivering = false;
-    }
+  /** Delivers the messages there are, in turns, and then the close. */
+  #pump(): void {
+    if (this.#isDelivering) return;
+    const isDone = this.#deliver();
+    const listener = this.#listener;
     if (listener === null) return;
     if (!isDone) {
-      input.pause();
-      if (isTurnDue) return;
-      isTurnDue = true;
+      this.#input.pause();
+      if (this.#isTurnDue) return;
+      this.#isTurnDue = true;
       setImmediate(() => {
-        isTurnDue = false;
-        pump();
+        this.#isTurnDue = false;
+        this.#pump();
       });
-    } else if (close === null) {
-      if (input.isPaused()) input.resume();
+    } else if (this.#close === null) {
+      if (this.#input.isPaused()) this.#input.resume();
     } else {
-      const told = listener;
-      listener = null;
-      told.closed(close);
+      this.#listener = null;
+      listener.closed(this.#close);
     }
   }
 
-  input.on("data", (chunk: Buffer) => {
-    if (close !== null) return;
-    backlog.push(chunk);
-    if (listener === null) input.pause();
-    else pump();
-  });
-  input.on("end", () => {
-    shut({ kind: "ended" });
-    pump();
-  });
-  input.on("error", (error) => {
-    shut({ kind: "broken", error });
-    pump();
-  });
-  input.on("close", () => {
-    shut({ kind: "ended" });
-    pump();
-  });
-  // A peer that is gone shows on the reading side, after everything it wrote; the writing side only stops.
-  output.on("error", () => {
-    hasWriteFailed = true;
-    wakeWriters();
-  });
-  output.on("close", () => wakeWriters());
-  output.on("drain", () => wakeWriters());
-  input.pause();
-
-  function wakeWriters(): void {
-    for (const resolve of waiting) resolve();
-    waiting.clear();
-  }
-
-  return {
-    attach(next) {
-      if (listener !== null) throw new Error("a channel has one listener at a time");
-      listener = next;
-      pump();
-      return () => {
-        if (listener === next) listener = null;
-      };
-    },
-    send(json, attachment) {
-      if (close !== null || output.destroyed || output.writableEnded) return false;
-      const attachedBytes = attachment?.length ?? 0;
-      const frame = encodeFrameText(json, attachedBytes);
-      if (output.writableLength + frame.length + attachedBytes > bounds.maxQueuedBytes) return false;
-      if (attachedBytes > 0) output.cork();
-      output.write(frame);
-      if (attachedBytes > 0) {
-        output.write(attachment);
-        output.uncork();
+  /** Returns false if more messages are left for the next turn. */
+  #deliver(): boolean {
+    this.#isDelivering = true;
+    try {
+      for (let frames = 0; this.#listener !== null && frames < MAX_FRAMES_PER_TURN; frames++) {
+        const { kind } = this.#close ?? {};
+        const frame = kind === "closed" || kind === "violation" ? null : this.#takeFrame();
+        if (frame === null) return true;
+        this.#listener.message(frame);
       }
-      return true;
-    },
-    sendFrame(pieces) {
-      if (close !== null || output.destroyed || output.writableEnded) return false;
-      const bytes = pieces.reduce((sum, { length }) => sum + length, 0);
-      if (output.writableLength + bytes > bounds.maxQueuedBytes) return false;
-      output.cork();
-      for (const piece of pieces) if (piece.length > 0) output.write(piece);
-      output.uncork();
-      return true;
-    },
-    writable() {
-      if (close !== null || output.destroyed || !output.writableNeedDrain) return Promise.resolve();
-      return new Promise((resolve) => waiting.add(resolve));
-    },
-    get bufferedBytes() {
-      return (
-        reader.bufferedBytes + input.readableLength + backlog.reduce((sum, chunk) => sum + chunk.length, 0)
-      );
-    },
-    get queuedBytes() {
-      return output.writableLength;
-    },
-    get isClosed() {
-      return close !== null;
-    },
-    get hasWriteFailed() {
-      return hasWriteFailed;
-    },
-    close() {
-      shut({ kind: "closed" });
-      pump();
-    },
-  };
+      return false;
+    } finally {
+      this.#isDelivering = false;
+    }
+  }
 }

@@ -49,6 +49,8 @@ export function extentsOf(content: Content, offset = 0, end = content.size): Ext
   return found;
 }
 
+export type Contents = ReturnType<typeof createContents>;
+
 export function createContents(spool: Spool) {
   let spoolEnd = 0;
 

@@ -5,7 +5,7 @@
 
 import { saveResult } from "#client/local/files.ts";
 import { contentTypeOf } from "#kernel/file-names.ts";
-import { createWorkspace, type StoredFile, type Workspace } from "#runner/workspace/workspace.ts";
+import { type StoredFile, Workspace } from "#runner/workspace/workspace.ts";
 import type {
   CallFiles,
   EnvironmentModule,
@@ -194,7 +194,7 @@ export async function openBench(subject: EnvironmentUnderTest): Promise<Bench & 
   function start(code: string, options: RunOptions = {}): Started {
     const eid = ++lastEid;
     const files = Object.entries(options.files ?? {}).map(([name, content]) => toStoredFile(name, content));
-    const workspace = createWorkspace({
+    const workspace = new Workspace({
       files,
       maxBytes: options.maxWorkspaceBytes ?? MAX_WORKSPACE_BYTES,
       maxFiles: 1000,

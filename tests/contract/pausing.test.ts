@@ -6,7 +6,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { instantiate as instantiateIvm } from "#modules/typescript-ivm/index.ts";
 import { instantiate as instantiateProcess } from "#modules/typescript-process/index.ts";
-import { createWorkspace, type StoredFile, type Workspace } from "#runner/workspace/workspace.ts";
+import { type StoredFile, Workspace } from "#runner/workspace/workspace.ts";
 import type { EnvironmentModule, ErrorDetail, ExecutionExitState, ExecutionInput, InvokeInput } from "#sdk";
 import { inParts } from "#tests/contract/in-parts.ts";
 import { bundleOf, servePackages } from "#tests/contract/packages.ts";
@@ -141,7 +141,7 @@ describe.each(Object.entries(ENVIRONMENTS))("%s", (_name, { instantiate, config 
       await new Promise((resolve) => setTimeout(resolve, Number(parameters.ms ?? 0)));
       return parameters.value;
     };
-    const workspace = createWorkspace({ files: [GIVEN], maxBytes: 1e6, maxFiles: 10 });
+    const workspace = new Workspace({ files: [GIVEN], maxBytes: 1e6, maxFiles: 10 });
     executions.set(eid, { recording, answer, workspace });
     const ended = module.execute({
       eid,

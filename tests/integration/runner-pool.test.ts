@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { createPool, type Pool, type PoolOptions } from "#runner/pool/pool.ts";
+import { Pool, type PoolOptions } from "#runner/pool/pool.ts";
 import { type Child, spawnChild } from "#runner/pool/spawn.ts";
 import { launchHostile, launchReal, listChildren } from "./runner/harness.ts";
 
@@ -9,7 +9,7 @@ const pools: Pool[] = [];
 const troubles: { kind: string; error: Error }[] = [];
 
 function open(changes: Partial<PoolOptions> = {}): Pool {
-  const pool = createPool({
+  const pool = new Pool({
     start: (signal) => spawnChild(launchReal(), signal),
     isReused: false,
     min: 1,

@@ -3,7 +3,7 @@ import { PassThrough } from "node:stream";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { beginSlotRun, type SlotRun } from "#modules/typescript-ivm/slot-run.ts";
 import { type RunOutcome, superviseRun } from "#runner/host/supervisor.ts";
-import { createPool, type Pool } from "#runner/pool/pool.ts";
+import { Pool } from "#runner/pool/pool.ts";
 import type { Child } from "#runner/pool/spawn.ts";
 import { createMonitor } from "#runner/process/monitor.ts";
 import type { ProcessExit } from "#runner/process/start-process.ts";
@@ -69,7 +69,7 @@ async function openPeer(): Promise<Peer> {
     },
   };
   const deaths: (string | null)[] = [];
-  const pool = createPool({
+  const pool = new Pool({
     start: async () => slot,
     isReused: true,
     min: 0,

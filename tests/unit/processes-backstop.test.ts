@@ -4,7 +4,7 @@ import { BACKSTOP_MS } from "#api/processes/live/execution.ts";
 import { LiveRun } from "#api/processes/live/run.ts";
 import type { ProcessRow } from "#api/processes/model/records.ts";
 import { createRedactor } from "#api/secrets/redactor.ts";
-import { createWorkspace } from "#runner/workspace/workspace.ts";
+import { Workspace } from "#runner/workspace/workspace.ts";
 
 const LIMIT_MS = 5_000;
 const AFTER_ALL_MS = LIMIT_MS + BACKSTOP_MS;
@@ -27,7 +27,7 @@ describe("a run that its environment does not end", () => {
         maxResultBytes: 10,
         maxWorkspaceBytes: 10,
       },
-      openWorkspace: () => createWorkspace({ files: [], maxBytes: 10, maxFiles: 10 }),
+      openWorkspace: () => new Workspace({ files: [], maxBytes: 10, maxFiles: 10 }),
       redactor: createRedactor(),
       onChange() {},
       execution: {

@@ -6,7 +6,7 @@ import { LiveRun } from "#api/processes/live/run.ts";
 import type { ProcessRow } from "#api/processes/model/records.ts";
 import { createPausing, type PausingOptions } from "#api/processes/pausing/pausing.ts";
 import { createRedactor } from "#api/secrets/redactor.ts";
-import { createWorkspace } from "#runner/workspace/workspace.ts";
+import { Workspace } from "#runner/workspace/workspace.ts";
 import { createTools } from "../integration/harness/tools.ts";
 
 function beginRun(): LiveRun {
@@ -28,7 +28,7 @@ function beginRun(): LiveRun {
       maxResultBytes: 10,
       maxWorkspaceBytes: 10,
     },
-    openWorkspace: () => createWorkspace({ files: [], maxBytes: 10, maxFiles: 10 }),
+    openWorkspace: () => new Workspace({ files: [], maxBytes: 10, maxFiles: 10 }),
     redactor: createRedactor(),
     onChange() {},
     execution: {

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { expect, test } from "vitest";
 import { checkFileName } from "#kernel/file-names.ts";
 import { createSpools, openSpools, type Spools } from "#runner/workspace/spool.ts";
-import { createWorkspace, type Workspace } from "#runner/workspace/workspace.ts";
+import { Workspace } from "#runner/workspace/workspace.ts";
 
 const MEBIBYTE = 1024 * 1024;
 
@@ -19,7 +19,7 @@ function open(given: Record<string, string> = {}, maxBytes = MEBIBYTE, maxFiles 
       read: async (offset: number, length: number) => bytes.subarray(offset, offset + length),
     };
   });
-  return createWorkspace({ files, maxBytes, maxFiles });
+  return new Workspace({ files, maxBytes, maxFiles });
 }
 
 let lastWrite = 0;
@@ -212,7 +212,7 @@ function countedSpools() {
 test("floods of small pieces, wherever they are written, make neither long lists nor many reads", async () => {
   const CALLS = 4000;
   const { counted, spools } = countedSpools();
-  await using workspace = createWorkspace({ files: [], maxBytes: 4 * MEBIBYTE, maxFiles: 10, spools });
+  await using workspace = new Workspace({ files: [], maxBytes: 4 * MEBIBYTE, maxFiles: 10, spools });
   const names = ["a", "b"];
   const write = (name: string, text: string, how: { mode: "append" } | { mode: "patch"; at: number }) =>
     workspace.write({ name, data: Buffer.from(text), more: false, write: ++lastWrite, ...how });
@@ -258,9 +258,9 @@ test("one name among many is checked without looking at the others, and folders 
 test("what all runs write has a bound, which the end of a run gives back", async () => {
   const spools = createSpools({ folder: tmpdir(), maxBytes: 1000 });
   const limits = { files: [], maxBytes: 10_000, maxFiles: 10, spools };
-  await using first = createWorkspace(limits);
+  await using first = new Workspace(limits);
   {
-    await using second = createWorkspace(limits);
+    await using second = new Workspace(limits);
     await put(second, "a", "x".repeat(600));
     const full = { name: "WorkspaceLimitError", message: expect.stringContaining("CYRNEL_MAX_SPOOL_BYTES") };
     await expect(put(first, "a", "x".repeat(600))).rejects.toMatchObject(full);
@@ -277,7 +277,7 @@ test.skipIf(smallDisk === null)(
   async () => {
     const folder = smallDisk as string;
     try {
-      await using workspace = createWorkspace({
+      await using workspace = new Workspace({
         files: [],
         maxBytes: MEBIBYTE,
         maxFiles: 10,

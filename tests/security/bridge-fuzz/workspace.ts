@@ -5,7 +5,7 @@
 import { setTimeout } from "node:timers/promises";
 import type { CallHandlers } from "#runner/host/calls/calls.ts";
 import { fileCalls } from "#runner/host/calls/file-calls.ts";
-import { createWorkspace, readWhole, type StoredFile } from "#runner/workspace/workspace.ts";
+import { readWhole, type StoredFile, Workspace } from "#runner/workspace/workspace.ts";
 import type { EnvironmentBindings, FileWrite, SaveTurn } from "#sdk";
 import { mayNameAFile } from "../name-fuzz/names.ts";
 import type { Prng } from "./prng.ts";
@@ -24,7 +24,7 @@ export interface HostileWorkspace {
 export function createHostileWorkspace(prng: Prng, report: (fault: string | null) => void): HostileWorkspace {
   const maxBytes = prng.pick([1_000, 400_000, 64 * 1024 * 1024]);
   const maxFiles = prng.pick([3, 1_000]);
-  const workspace = createWorkspace({ files: given(), maxBytes, maxFiles });
+  const workspace = new Workspace({ files: given(), maxBytes, maxFiles });
   const expected = new Map([
     ["in/given.txt", Buffer.alloc(GIVEN_BYTES, "g")],
     ["in/empty", Buffer.alloc(0)],

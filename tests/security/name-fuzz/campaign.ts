@@ -9,7 +9,7 @@ import { givenFilesSchema } from "#api/processes/model/files.ts";
 import { checkFileName } from "#kernel/file-names.ts";
 import { prepareSource } from "#runner/preparer/prepare.ts";
 import { readSpecifier } from "#runner/source/modules/names.ts";
-import { createWorkspace } from "#runner/workspace/workspace.ts";
+import { Workspace } from "#runner/workspace/workspace.ts";
 import { createPrng, type Prng } from "../bridge-fuzz/prng.ts";
 import { hostileName, hostileSpecifier, mayNameAFile } from "./names.ts";
 
@@ -63,7 +63,7 @@ function judgeName(name: string, report: (fault: string) => void): void {
 
 /** What was taken, as the run leaves it. */
 async function judgeWorkspace(names: string[], report: (fault: string) => void): Promise<string[]> {
-  await using workspace = createWorkspace({ files: [], maxBytes: 1_000_000, maxFiles: 1000 });
+  await using workspace = new Workspace({ files: [], maxBytes: 1_000_000, maxFiles: 1000 });
   for (const [index, name] of names.entries()) {
     const data = Buffer.from(`${index}`);
     try {
