@@ -118,7 +118,7 @@ function compileWhole(source: string): vm.Script {
 }
 
 /** Runs one script to success and returns what it compiled. */
-async function exercise(code: string): Promise<Used> {
+async function warmUp(code: string): Promise<Used> {
   const codeGeneration = { strings: false, wasm: false };
   const context = vm.createContext(vm.constants.DONT_CONTEXTIFY, { codeGeneration });
   const used: Used = {
@@ -184,9 +184,9 @@ function makePart(source: string, script?: vm.Script): RealmPart {
 }
 
 // Take the core's cache before the libraries' script runs: both compile the same core.
-const common = await exercise(COMMON_SCRIPT);
+const common = await warmUp(COMMON_SCRIPT);
 const core = makePart(sources.core, common.core);
-const { libraries: used } = await exercise(LIBRARY_SCRIPT);
+const { libraries: used } = await warmUp(LIBRARY_SCRIPT);
 const main = makePart(sources.main, compileWhole(sources.main));
 const libraries: Record<string, RealmPart> = {};
 for (const [name, source] of Object.entries(sources.libraries))

@@ -101,8 +101,8 @@ function writeAll(bytes: Uint8Array): void {
   for (let at = 0; at < bytes.length; ) at += writeSync(1, bytes, at, bytes.length - at);
 }
 
-/** Takes the way of `writeFrames` without writing, and that of `readFrame` with `answer` for what is read. */
-export function rehearseFrames(text: string, answer: string | null): void {
+/** Runs the code of `writeFrames` without writing, and that of `readFrame` on `answer`. */
+export function warmUpFrames(text: string, answer: string | null): void {
   writeSync(1, encodeFrameText(text), 0, 0);
   if (answer !== null) reader.push(encodeFrameText(answer));
 }

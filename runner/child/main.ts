@@ -23,7 +23,7 @@ import {
   readLater,
   readPackages,
   readReply,
-  rehearseFrames,
+  warmUpFrames,
   takeAttached,
   takeAttachmentPiece,
   takeFrame,
@@ -32,7 +32,7 @@ import {
 import { createScriptContext, type ScriptContext } from "./contexts.ts";
 import { lockDown, lockDownZygote } from "./lockdown.ts";
 import { cutLibraries, type RealmHead } from "./realm-pack.ts";
-import { answerRehearsed, prepareCollection, REHEARSED_CODE, REHEARSED_START } from "./rehearsal.ts";
+import { replyToWarmUp, prepareCollection, WARM_UP_CODE, WARM_UP_START } from "./warm-up.ts";
 import { createTimers } from "./timers.ts";
 
 /** What load.ts calls this code with. */
@@ -51,7 +51,7 @@ interface EmbedderMessage {
 const ENGINE_EVERY_MS = 5;
 const MAX_WAIT_MS = 60_000;
 /** Children of a pool wait longer than this for their script. */
-const BEFORE_REHEARSAL_MS = 5;
+const BEFORE_WARM_UP_MS = 5;
 
 const options = decodeBootOptions(process.argv[2]);
 const version = process.version;
@@ -71,8 +71,8 @@ function write(json: string): string | undefined {
     hasEnded = true;
     if (makesCodeCache) writeCodeCaches();
   }
-  if (afterRehearsal === null) writeFrames(json);
-  else rehearseFrames(json, answerRehearsed(json));
+  if (afterWarmUp === null) writeFrames(json);
+  else warmUpFrames(json, replyToWarmUp(json));
   return undefined;
 }
 
@@ -109,8 +109,8 @@ function takeTurn(): void {
   isTurnDue = false;
   present.realm.turn();
   if (hasEnded) {
-    if (afterRehearsal === null) waitForTheKill();
-    afterRehearsal();
+    if (afterWarmUp === null) waitForTheKill();
+    afterWarmUp();
     return;
   }
   if (isReading) return;
@@ -158,20 +158,20 @@ const prepare = () =>
     eval: options.allowEval,
     wasm: options.allowWasm,
   });
-/** The context of the run, or of a rehearsal. */
+/** The context of the run or of its warm-up. */
 let present: ScriptContext;
-/** Null unless a rehearsal is under way. */
-let afterRehearsal: (() => void) | null = null;
+/** Set during a warm-up. */
+let afterWarmUp: (() => void) | null = null;
 
-/** Takes the whole way of a run, once per context. */
-function rehearse(context: ScriptContext, then: () => void): void {
+/** Runs a fixed script, once per context. */
+function warmUp(context: ScriptContext, then: () => void): void {
   present = context;
-  afterRehearsal = () => {
-    afterRehearsal = null;
+  afterWarmUp = () => {
+    afterWarmUp = null;
     hasEnded = false;
     then();
   };
-  receive(REHEARSED_START, context.compile(REHEARSED_CODE));
+  receive(WARM_UP_START, context.compile(WARM_UP_CODE));
 }
 
 /** Prepares all that forks share, and forks. What follows goes on in each fork. */
@@ -183,7 +183,7 @@ function becomeZygote(): void {
   const spare = prepare();
   const collect = prepareCollection();
   const loop = openEventLoop();
-  rehearse(prepare(), () => {
+  warmUp(prepare(), () => {
     const lockDownFork = lockDownZygote();
     notify("booted", { protocol: PROTOCOL, node: version });
     notify("ready", { layers: [0], codeCache: own.isCacheAccepted });
@@ -191,8 +191,8 @@ function becomeZygote(): void {
     serveForks(kernel, lock.parentPid, loop, notify);
     lockSelf(() => own, lockDownFork);
     // Only while there is time: one that is given its script at once is not kept from it.
-    if (poll?.(BEFORE_REHEARSAL_MS)) awaitStart(own);
-    else rehearse(spare, () => awaitStart(own));
+    if (poll?.(BEFORE_WARM_UP_MS)) awaitStart(own);
+    else warmUp(spare, () => awaitStart(own));
   });
 }
 

@@ -1,6 +1,6 @@
 /**
- * A run as it can be repeated: its seeds, what it asked and was told, and what reached its script in which order. Made
- * when a run is paused, opaque to the server that stores it, checked when it comes back.
+ * Checkpoint of a run for its replay: seeds, calls with their replies, and the order in which these reached the script. Made when
+ * a run is paused, opaque to the server that stores it, validated when it comes back.
  */
 import { z } from "zod";
 import { callParamsSchemas, journalSchema } from "../wire/protocol.ts";
@@ -17,7 +17,7 @@ const checkpointSchema = z.strictObject({
       method: z.enum(Object.keys(callParamsSchemas) as [keyof typeof callParamsSchemas]),
       digest: z.string().regex(/^[0-9a-f]{64}$/),
       reply: z.string().nullable(),
-      // `true` of the version before, which did not know when.
+      // The previous version wrote `true`, without knowing when.
       saved: z
         .strictObject({ after: z.int().positive(), order: z.int().positive() })
         .or(z.literal(true))
@@ -25,7 +25,7 @@ const checkpointSchema = z.strictObject({
     }),
   ),
   journal: journalSchema,
-  /** Absent without packages. As its imports asked for them. */
+  /** As the imports asked for them. */
   packages: z
     .array(
       z.strictObject({
@@ -37,7 +37,7 @@ const checkpointSchema = z.strictObject({
     )
     .max(50)
     .optional(),
-  /** Running time it had used, without its pauses. */
+  /** Running time used, without pauses. */
   usedMs: z.number().nonnegative(),
 });
 export type Checkpoint = z.infer<typeof checkpointSchema>;
@@ -46,7 +46,7 @@ export function makeCheckpoint(parts: Omit<Checkpoint, "v">): Checkpoint {
   return { v: VERSION, ...parts };
 }
 
-/** @throws Error for anything that `makeCheckpoint` did not make: then the run cannot be repeated. */
+/** @throws Error if `makeCheckpoint` did not make it; the run then cannot be replayed. */
 export function readCheckpoint(value: unknown): Checkpoint {
   const parsed = checkpointSchema.safeParse(value);
   if (parsed.success) return parsed.data;

@@ -1,7 +1,4 @@
-/**
- * How a run ended: every cause there is, and the state, reason and sentence each becomes. Pure; the race between the
- * causes is the supervisor's.
- */
+/** Every cause that ends a run, and its exit state, reason and message. Pure: the supervisor runs the race between the causes. */
 import {
   type ErrorDetail,
   type ExecutionExitState,
@@ -14,10 +11,8 @@ import type { ProcessExit } from "../process/start-process.ts";
 import type { Violation } from "../wire/check-message.ts";
 import type { EndParams } from "../wire/protocol.ts";
 
-/** What ended a run. The first one counts. */
 export type EndCause =
   | { kind: "end"; end: EndParams; memoryMb: number }
-  /** `waitsFor`: in words. */
   | { kind: "timeout"; limitMs: number; waitsFor?: string | null }
   | { kind: "killed" }
   | { kind: "cpu_limit"; limitMs: number | null }
@@ -28,7 +23,7 @@ export type EndCause =
       kind: "exit";
       exit: ProcessExit;
       engineText: string;
-      /** The kernel ended it because its control group had no memory left. */
+      /** The kernel killed it because its control group was out of memory. */
       ranOutOfMemory: boolean;
       memoryMb: number;
       cpuMs: number | null;
@@ -38,15 +33,12 @@ export type EndCause =
 export interface Verdict {
   state: ExecutionExitState;
   reason: ExecutionReason;
-  /** Absent for success. */
   error?: ErrorDetail;
-  /** Present if the script returned something. */
   result?: { value: unknown };
   /** The child did what no script can. */
   wasTakenOver?: true;
 }
 
-/** What the process table and the script's author are told about `cause`. */
 export function judge(cause: EndCause): Verdict {
   switch (cause.kind) {
     case "end":
@@ -77,7 +69,7 @@ export function judge(cause: EndCause): Verdict {
         "failed",
         "replay_divergence",
         "ReplayDivergenceError",
-        `The run was repeated after its approval, and the script ${cause.what}. Scripts that wait for approvals have to do the same each time they are run.`,
+        `The run was replayed after its approval, but the script ${cause.what}. A script that waits for approvals must do the same each time it runs.`,
       );
     case "violation":
       return judgeViolation(cause);
@@ -123,7 +115,7 @@ function judgeViolation({ reason, message, mayBeHonest }: Omit<Violation, "kind"
   return mayBeHonest ? verdict : { ...verdict, wasTakenOver: true };
 }
 
-/** What the engine writes when a heap is full. */
+/** V8 writes one of these when a heap is full. */
 const HEAP_FULL =
   /heap out of memory|Ineffective mark-compacts|Fatal process out of memory|Reached heap limit|std::bad_alloc/;
 
@@ -140,7 +132,7 @@ function judgeExit(cause: Extract<EndCause, { kind: "exit" }>): Verdict {
     case "SIGBUS":
       return failCrash(`with signal ${exit.signal}`);
   }
-  // After the signals of an attack: what is written to descriptor 2 may be the attacker's.
+  // Checked after the signals of an attack, because an attacker may have written to descriptor 2.
   if (ranOutOfMemory || HEAP_FULL.test(engineText)) return failMemory(memoryMb);
   switch (exit.signal) {
     case "SIGXCPU":
@@ -174,7 +166,7 @@ function fail(state: ExecutionExitState, reason: ExecutionReason, name: string, 
   return { state, reason, error: { name, message, reason } };
 }
 
-/** Nothing of the script has run, and the host is why. @throws always */
+/** For a script that did not start because of the host. @throws always */
 export function blameHost(cause: unknown): never {
   const { message } = cause as Error;
   throw Object.assign(new Error(`The run could not be started: ${message}`, { cause }), {
@@ -200,7 +192,7 @@ export function reportSuspectedEscape(
   onSuspectedEscape?.();
 }
 
-/** The first MAX_WARNINGS, and an entry that counts the others. */
+/** Keeps the first MAX_WARNINGS and adds an entry that counts the others. */
 export function boundWarnings(warnings: readonly RunWarning[], dropped: number): readonly RunWarning[] {
   const more = Math.max(0, warnings.length - MAX_WARNINGS) + dropped;
   if (more === 0) return warnings;

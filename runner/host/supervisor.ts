@@ -1,6 +1,6 @@
 /**
- * One run on one child: starts its session, its clock and its watch, and ends it by the first cause. The only way it
- * stops a child is SIGKILL. Knows no pool and no binding.
+ * One run on one child: starts its session, clock and watch, and ends it by the first cause. Stops a child only by SIGKILL. Knows no
+ * pool and no binding.
  */
 
 import type { Child } from "../pool/spawn.ts";
@@ -12,26 +12,25 @@ import { startRunClock } from "./deadline.ts";
 import { type EndCause, judge, type Verdict } from "./outcome.ts";
 import { type Frozen, Session, type SessionEnd, type SessionEvents, type Warned } from "./session.ts";
 
-/** From the kill of a child until its last output must have been read. */
+/** Time between the kill of a child and the end of its output. */
 const MAX_DRAIN_MS = 1_000;
-/** A child that has closed its output has this long to be gone as well. */
+/** Time that a child has to exit after it closed its output. */
 const MAX_EXIT_WAIT_MS = 500;
 /**
- * A child that has ended its run by the protocol waits for its kill in a blocking read, and nothing it writes is read.
- * Taking a process down costs a core some milliseconds; the answer to the caller goes first.
+ * A child that sent `end` waits for its kill in a blocking read, and nothing it writes is read. Ending a process takes a core some
+ * milliseconds, so the reply to the caller goes first.
  */
 const AFTER_END_MS = 10;
-/** A child killed from outside this soon after it was given its run may not have taken it yet. */
+/** A child killed from outside this soon may not have taken its run yet. */
 const MAX_HAND_OVER_MS = 100;
 export interface RunLimits {
-  /** Of running time, from `start`; null is none. */
+  /** Running time from `start`; null is no limit. */
   timeoutMs: number | null;
-  /** Of CPU time; null is none. */
+  /** CPU time; null is no limit. */
   cpuMs: number | null;
   memoryMb: number;
 }
 
-/** What a run needs of a child. */
 export type RunChild = Pick<Child, "pid" | "channel" | "exited" | "engineText" | "ranOutOfMemory" | "kill">;
 
 export interface RunOnChild {
@@ -46,9 +45,9 @@ export interface RunOnChild {
   events: SessionEvents;
   sessionLimits: SessionLimits;
   limits: RunLimits;
-  /** Aborting it is a kill by a user. */
+  /** A user's kill aborts it. */
   killSignal: AbortSignal;
-  /** `keep`: a child that ended its run by the protocol lives on. It is killed in every other case. */
+  /** `keep` spares a child that sent `end`. It is killed in every other case. */
   afterEnd: "kill" | "keep";
   /** The run that this one replays: its calls, and the running time it had used, which counts for this one too. */
   replayed?: { calls: readonly LoggedCall[]; usedMs: number } | null;
@@ -65,11 +64,11 @@ export interface RunOutcome extends Verdict {
   toolCalls: number;
   warned: Warned;
   /**
-   * The child may not have got the script: it was gone already, or was killed from outside right after, and nothing had
-   * come from it. Running the script on another child repeats nothing.
+   * True if the child may not have received the script: it was gone, or was killed from outside right after, and had sent nothing.
+   * It is then safe to run the script on another child.
    */
   wasNeverStarted: boolean;
-  /** For the log; never for a script or a client. */
+  /** Only for the log, never for a script or a client. */
   hostError?: unknown;
 }
 
@@ -83,7 +82,6 @@ export interface SupervisedRun {
   resume(): void;
 }
 
-/** Starts one script on `child` and ends it by the first cause. */
 export function superviseRun(run: RunOnChild): SupervisedRun {
   const { child, limits, killSignal } = run;
   const startedAt = performance.now();
@@ -92,7 +90,7 @@ export function superviseRun(run: RunOnChild): SupervisedRun {
   let usage = { cpuMs: 0, peakMemoryBytes: 0 };
   let drainTimer: NodeJS.Timeout | undefined;
 
-  /** The first cause wins; it also ends the session, whose output is then read to its end. */
+  /** The first cause wins. It ends the session, whose remaining output is still read. */
   function endBy(next: EndCause): void {
     if (cause !== null) return;
     cause = next;
@@ -183,15 +181,14 @@ function endChild(child: RunChild): void {
   child.channel.close();
 }
 
-/** Whether a child that sent nothing was ended from outside before, or about when, it was given its run. */
+/** Returns whether a child that sent nothing was ended from outside before or just after it was given its run. */
 function wasGone(cause: EndCause, child: RunChild, limits: RunLimits, wallMs: number): boolean {
   if (child.channel.hasWriteFailed) return true;
   if (cause.kind !== "exit" || cause.ranOutOfMemory || wallMs >= MAX_HAND_OVER_MS) return false;
-  // A run without a limit of CPU time cannot have reached one: it was an earlier run's, in a process that serves several.
+  // Without a CPU limit, the signal came from an earlier run's limit in a process that serves several.
   return cause.exit.signal === "SIGKILL" || (cause.exit.signal === "SIGXCPU" && limits.cpuMs === null);
 }
 
-/** What it means for the run that its session ended in another way than by `end`. */
 async function explain(
   end: Exclude<SessionEnd, { kind: "end" }>,
   { child, limits }: RunOnChild,
@@ -209,7 +206,7 @@ async function explain(
   };
 }
 
-/** The exit of a child that has closed its output; null if it does not exit in time. */
+/** Resolves with null if the child does not exit in time. */
 async function waitForExit(child: RunChild): Promise<Child["exit"]> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<null>((resolve) => {

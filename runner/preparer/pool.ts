@@ -12,7 +12,7 @@ import { openKernel } from "../jail/kernel/syscalls.ts";
 import { DIST } from "../paths.ts";
 import { findNodeBinary } from "../process/node-binary.ts";
 import { endFirstWithoutMemory } from "../process/start-process.ts";
-import { type Refused, refuse } from "../source/errors.ts";
+import { type Refused, sourceError } from "../source/errors.ts";
 import type { LinkedSource } from "../source/modules/link.ts";
 import type { Linkable, Node } from "../source/modules/linkable.ts";
 import type { PreparedScript } from "../source/script.ts";
@@ -72,7 +72,7 @@ export async function runJob<Kind extends Job["kind"]>(
     if ("answer" in end) return end.answer as Answers[Kind];
     throw new Error(`A source could not be prepared: ${"fault" in end ? end.fault : ""}`);
   }
-  return refuse(TOO_MUCH, { line: 1, column: 1 });
+  return sourceError(TOO_MUCH, { line: 1, column: 1 });
 }
 
 async function give(job: Job, preparer: Preparer): Promise<Message | "late" | "lost"> {

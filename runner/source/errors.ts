@@ -13,32 +13,32 @@ export interface SourceError {
 
 export type Refused = { ok: false; error: SourceError };
 
-export function refuse(message: string, { line, column }: Position, file?: string): Refused {
+export function sourceError(message: string, { line, column }: Position, file?: string): Refused {
   return {
     ok: false,
     error: { name: "SyntaxError", message, line, column, ...(file !== undefined && { file }) },
   };
 }
 
-export function refuseNode(
+export function nodeError(
   generated: { code: string; mappings: string },
   node: { start: number },
   message: string,
 ): Refused {
   const before = generated.code.slice(0, node.start).split("\n");
   const place = { line: before.length, column: before.at(-1)?.length ?? 0 };
-  return refuse(message, findSource(generated.mappings, place) ?? { line: 1, column: 1 });
+  return sourceError(message, findSource(generated.mappings, place) ?? { line: 1, column: 1 });
 }
 
 export function attempt<T>(generated: { code: string; mappings: string }, parse: () => T): T | Refused {
   try {
     return parse();
   } catch (error) {
-    if (error instanceof EscapedWrapper) return refuseNode(generated, { start: error.index }, error.message);
+    if (error instanceof EscapedWrapper) return nodeError(generated, { start: error.index }, error.message);
     if (error instanceof RangeError)
-      return refuse("The source is nested too deeply.", { line: 1, column: 1 });
+      return sourceError("The source is nested too deeply.", { line: 1, column: 1 });
     if (!(error instanceof SyntaxError)) throw error;
     const { pos } = error as SyntaxError & { pos: number };
-    return refuseNode(generated, { start: pos }, error.message.replace(/ \(\d+:\d+\)$/, ""));
+    return nodeError(generated, { start: pos }, error.message.replace(/ \(\d+:\d+\)$/, ""));
   }
 }

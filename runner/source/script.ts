@@ -4,11 +4,11 @@
  */
 import { BODY_END, BODY_START, completeBody, parseBody } from "./body.ts";
 import { moveUpOneLine } from "./draft.ts";
-import { attempt, type Refused, refuse } from "./errors.ts";
+import { attempt, type Refused, sourceError } from "./errors.ts";
 import { type Excerpt, endOf, wrap } from "./excerpt.ts";
 import { extractFence, startsWithFence } from "./fence.ts";
 import { completeModule, parseModule } from "./module-body.ts";
-import { prepareHoisted, prepareLinkable, refuseRequire } from "./modules/entry.ts";
+import { prepareHoisted, prepareLinkable, requireError } from "./modules/entry.ts";
 import { listDynamicSites, readStaticSite } from "./modules/imports.ts";
 import type { Linkable } from "./modules/linkable.ts";
 import { callsTemplate, findRequire, replaceImportCalls } from "./program.ts";
@@ -26,7 +26,7 @@ export async function prepareScript(submitted: string): Promise<PreparedScript |
     if (!("error" in prepared)) return prepared;
   }
   const fence = extractFence(text);
-  if (fence.kind === "refused") return refuse(fence.message, { line: fence.line + 1, column: 1 });
+  if (fence.kind === "refused") return sourceError(fence.message, { line: fence.line + 1, column: 1 });
   return prepareExcerpt(fence.kind === "none" ? whole : { text: fence.body, firstLine: fence.firstLine });
 }
 const FENCE_LINE = /^ {0,3}(?:```|~~~)/m;
@@ -38,18 +38,18 @@ async function prepareExcerpt(excerpt: Excerpt, taken = 0): Promise<PreparedScri
   // Only a hint: the words may stand in a string or a comment. A body is tried if it turns out to be no module.
   const asModule = MODULE_HINT.test(excerpt.text) ? await prepareModule(excerpt) : undefined;
   if (asModule?.kind === "decided") return asModule.prepared;
-  if (asModule?.failure?.isFinal) return refuseAt(excerpt, asModule.failure);
+  if (asModule?.failure?.isFinal) return errorAt(excerpt, asModule.failure);
   const hoisted = asModule?.failure === undefined ? null : await prepareHoisted(excerpt, false);
   if (hoisted !== null && "prepared" in hoisted) return hoisted.prepared;
   const body = hoisted?.failure ?? (await transpile(wrapBody(excerpt)));
   if (body.ok) return prepareBody(excerpt, body);
-  if (body.isFinal) return refuseAt(excerpt, body);
+  if (body.isFinal) return errorAt(excerpt, body);
   let text = withoutTypeImports(excerpt.text);
   if (text === excerpt.text && body.position && taken < MAX_TYPE_STATEMENTS) {
     text = withoutTypeStatement(text, lineIndex(excerpt, body), body.position.column - 1);
   }
   if (text !== excerpt.text) return prepareExcerpt({ ...excerpt, text }, taken + 1);
-  return refuseAt(excerpt, await explainFailure(excerpt, body, asModule?.failure, hoisted !== null));
+  return errorAt(excerpt, await explainFailure(excerpt, body, asModule?.failure, hoisted !== null));
 }
 /** A `namespace` cannot stand inside a function, so not in the wrapper of a body. */
 const MODULE_HINT = /(?:^|[;}])[ \t]*(?:export|import|namespace|module)\b/m;
@@ -117,7 +117,7 @@ async function prepareModule(excerpt: Excerpt): Promise<ModuleAttempt> {
     const program = parseModule(transpiled.code);
     if (program.body.some(readStaticSite)) return { program };
     const required = findRequire(program, transpiled.code);
-    if (required !== undefined) return refuseRequire(transpiled, required);
+    if (required !== undefined) return requireError(transpiled, required);
     const isModule = program.body.some(({ type }) => type.startsWith("Export"));
     if (!isModule && !NAMESPACE.test(excerpt.text)) return undefined;
     if (listDynamicSites(program, transpiled.code).length > 0) return { program };
@@ -146,29 +146,29 @@ async function prepareBody(
   const result = attempt(draft, () => {
     const { program, wrapper } = parseBody(draft.code);
     const required = findRequire(program, draft.code);
-    if (required !== undefined) return refuseRequire(draft, required);
+    if (required !== undefined) return requireError(draft, required);
     if (FENCE_LINE.test(excerpt.text) && callsTemplate(program))
-      return refuse("Found a code fence.", { line: 1, column: 1 });
+      return sourceError("Found a code fence.", { line: 1, column: 1 });
     if (listDynamicSites(program, draft.code).length > 0) return "imports";
     return prepared(completeBody(replaceImportCalls(draft, program), wrapper));
   });
   if (result === "imports") {
     const hoisted = await prepareHoisted(excerpt, true);
     if (hoisted !== null && "prepared" in hoisted) return hoisted.prepared;
-    return refuseAt(
+    return errorAt(
       excerpt,
       hoisted?.failure ?? { ok: false, message: "The imports of this source cannot be read." },
     );
   }
   const end = endOf(excerpt);
   // The wrapper's end stands on its own line behind the source.
-  return result.ok || result.error.line <= end.line ? result : refuse(result.error.message, end);
+  return result.ok || result.error.line <= end.line ? result : sourceError(result.error.message, end);
 }
 
-function refuseAt(excerpt: Excerpt, { message, position }: Failure): PreparedScript {
+function errorAt(excerpt: Excerpt, { message, position }: Failure): PreparedScript {
   const line = (position?.line ?? 1) - (excerpt.firstLine === 0 ? 1 : 0);
   const end = endOf(excerpt);
   if (line <= end.line)
-    return refuse(message, { line: Math.max(1, line), column: line < 1 ? 1 : (position?.column ?? 1) });
-  return refuse("The source ends unexpectedly: brackets, quotes or a comment are not balanced.", end);
+    return sourceError(message, { line: Math.max(1, line), column: line < 1 ? 1 : (position?.column ?? 1) });
+  return sourceError("The source ends unexpectedly: brackets, quotes or a comment are not balanced.", end);
 }

@@ -82,7 +82,7 @@ export function createFrameReader(
     if (headerFilled < FRAME_HEADER_BYTES) {
       if (!fillHeader(FRAME_HEADER_BYTES)) return false;
       jsonBytes = header.readUInt32BE(0) % HAS_ATTACHMENT;
-      refuseSize(jsonBytes, maxFrameBytes, "frame");
+      requireSize(jsonBytes, maxFrameBytes, "frame");
       if (header.readUInt32BE(0) >= HAS_ATTACHMENT && maxAttachmentBytes === 0) {
         throw new FrameError("malformed", "an attachment where none is taken");
       }
@@ -91,7 +91,7 @@ export function createFrameReader(
     if (header.readUInt32BE(0) >= HAS_ATTACHMENT) {
       if (!fillHeader(2 * FRAME_HEADER_BYTES)) return false;
       attachedBytes = header.readUInt32BE(FRAME_HEADER_BYTES);
-      refuseSize(attachedBytes, maxAttachmentBytes, "attachment");
+      requireSize(attachedBytes, maxAttachmentBytes, "attachment");
     }
     frameBytes = jsonBytes + attachedBytes;
     return true;
@@ -152,7 +152,7 @@ export function createFrameReader(
   };
 }
 
-function refuseSize(bytes: number, maxBytes: number, what: string): void {
+function requireSize(bytes: number, maxBytes: number, what: string): void {
   if (bytes > maxBytes) {
     throw new FrameError(
       "size",

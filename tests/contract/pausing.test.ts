@@ -274,7 +274,7 @@ describe.each(Object.entries(ENVIRONMENTS))("%s", (_name, { instantiate, config 
     const gone = { ...(checkpoint as object), packages: [] };
     const other = start(code, gone);
     expect(await other.ended).toBe("failed");
-    expect(other.recording.error?.message).toMatch(/dice was not among those of the run that is repeated/);
+    expect(other.recording.error?.message).toMatch(/dice was not used by the run that is replayed/);
   });
 
   test("a repeated run makes its requests again as they were: boundaries of forms, files of bodies, clones", async () => {

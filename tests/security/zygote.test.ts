@@ -307,16 +307,16 @@ describe.runIf(process.platform === "linux")("the zygote", () => {
     for (let run = 0; run < 4; run++) expect((await bench.run(look)).result).toBe(true);
   });
 
-  test("lets a script find nothing of the run its process has rehearsed", async () => {
+  test("lets a script find nothing of the warm-up of its process", async () => {
     const look = `const names = (value) => value === null || value === undefined ? [] : Reflect.ownKeys(value).map(String);
       const built = [globalThis, console, cyrnel, Object.prototype, Function.prototype, Error, Error.prototype, Promise, Array.prototype];
       return { names: built.map(names), gc: typeof gc, timer: typeof setTimeout(() => {}, 0), stack: new Error("x").stack, regExp: [RegExp.lastMatch, RegExp.input, RegExp.$1] }`;
     const forked = await open({ config: { warmPool: { min: 1, max: 1 } } });
     await new Promise((resolve) => setTimeout(resolve, 200));
-    const rehearsed = await forked.run(look);
+    const warmedUp = await forked.run(look);
     const booted = await open({ zygote: false });
-    expect(rehearsed.result).toEqual((await booted.run(look)).result);
-    expect(rehearsed.result.gc).toBe("undefined");
+    expect(warmedUp.result).toEqual((await booted.run(look)).result);
+    expect(warmedUp.result.gc).toBe("undefined");
   });
 
   test("costs no run that has begun when it is killed; the next have another", async () => {

@@ -1,7 +1,7 @@
 /** What a run has of its environment and server: its execution, its usage, its files. */
 import { performance } from "node:perf_hooks";
 import { type Deadline, startDeadline } from "#runner/host/deadline.ts";
-import { createWorkspace, type StoredFile, type Workspace } from "#runner/workspace/workspace.ts";
+import { type StoredFile, Workspace } from "#runner/workspace/workspace.ts";
 import type {
   CallFiles,
   EnvironmentModule,
@@ -216,7 +216,7 @@ function toMicroseconds(ms: number): number {
   return Math.round(ms * 1000) / 1000;
 }
 
-const NO_FILES = createWorkspace({ files: [], maxBytes: 0, maxFiles: 0 }).snapshot();
+const NO_FILES = new Workspace({ files: [], maxBytes: 0, maxFiles: 0 }).snapshot();
 
 /** The workspace of a run, opened at its first use, and what becomes of the files that the run wrote. */
 export class RunFiles {

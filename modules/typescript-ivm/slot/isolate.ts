@@ -61,12 +61,12 @@ interface Trial {
   prepared: PreparedIsolate;
 }
 
-/** `exercise` runs a script in an isolate, with the realm's libraries if asked to: later isolates need not compile what it called. */
+/** `warmUp` runs a script in an isolate, with the realm's libraries if asked to: later isolates need not compile what it called. */
 export function createIsolateFactory(
   library: Library,
   realm: RealmSource,
   options: IsolateOptions,
-  exercise: (isolate: PreparedIsolate, libraries: boolean) => void,
+  warmUp: (isolate: PreparedIsolate, libraries: boolean) => void,
 ): IsolateFactory {
   // A library cannot be loaded from the thread that WebAssembly needs: the main thread would wait for it forever.
   const preludeOptions = { allowEval: options.allowEval, inlineLibraries: options.allowWasm };
@@ -100,7 +100,7 @@ export function createIsolateFactory(
   }
 
   const first = prepare(TRIAL_MEMORY_MB);
-  exercise(first.prepared, false);
+  warmUp(first.prepared, false);
   keepCode(first.isolate, prelude);
   first.prepared.dispose();
   isLibraryMissing = false;
@@ -110,7 +110,7 @@ export function createIsolateFactory(
     fillCodeCaches() {
       if (!isLibraryMissing) return;
       const trial = prepare(TRIAL_MEMORY_MB);
-      exercise(trial.prepared, true);
+      warmUp(trial.prepared, true);
       for (const script of libraries.values()) keepCode(trial.isolate, script);
       trial.prepared.dispose();
       isLibraryMissing = false;

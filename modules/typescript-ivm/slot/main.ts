@@ -16,7 +16,7 @@ import { dropPermissions } from "#runner/child/lockdown.ts";
 import { openKernel, preparePoll } from "#runner/jail/kernel/syscalls.ts";
 import { lockKernel } from "#runner/jail/lock-self.ts";
 import type { BeginParams } from "../control.ts";
-import { exercise } from "./exercise.ts";
+import { warmUp } from "./warm-up.ts";
 import { createIsolateFactory, type Library, type PreparedIsolate } from "./isolate.ts";
 import { readRealmSource } from "./prelude.ts";
 import { CONTROL_PREFIX, createRun, type Run } from "./run.ts";
@@ -56,7 +56,7 @@ function lockOrEnd(): void {
 
 closeInherited(options.closeFds);
 const library = loadLibrary();
-const factory = createIsolateFactory(library, readRealmSource(), options, exercise);
+const factory = createIsolateFactory(library, readRealmSource(), options, warmUp);
 
 const kernel = options.lock === null ? null : openKernel();
 /** Without the jail a thread of libuv waits for messages. */

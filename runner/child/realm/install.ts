@@ -18,7 +18,7 @@ import {
   ReflectDeleteProperty,
 } from "./primordials.ts";
 import { consoleGlobal } from "./printing/console.ts";
-import { installClock, installRandom } from "./repeatable.ts";
+import { installClock, installRandom } from "./replayable.ts";
 import { connect } from "./sending.ts";
 import { lockStacks } from "./stacks.ts";
 import { timerGlobals } from "./timers.ts";

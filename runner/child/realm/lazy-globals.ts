@@ -16,7 +16,7 @@ import {
 import { loadFetch } from "./host/fetch.ts";
 import { run } from "./limits.ts";
 import { defineHidden, ObjectDefineProperty, ObjectKeys } from "./primordials.ts";
-import { engineClock, readClock } from "./repeatable.ts";
+import { engineClock, readClock } from "./replayable.ts";
 
 type Loader = () => object;
 

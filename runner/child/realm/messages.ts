@@ -28,7 +28,7 @@ import {
   RealmSyntaxError,
   ReflectApply,
 } from "./primordials.ts";
-import { keepEngineClock, nowMs, seedRandom } from "./repeatable.ts";
+import { keepEngineClock, nowMs, seedRandom } from "./replayable.ts";
 import { hasEnded, sendPaused, sendTimer, sendWaiting } from "./sending.ts";
 import { encodePlace, setMappings } from "./stacks.ts";
 import {

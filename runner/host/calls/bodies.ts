@@ -1,13 +1,13 @@
-/** Streams response bodies to the script of one run. A body is received only as far as there is room, however slowly the script reads. */
+/** Response bodies that the script of one run reads as they arrive. Each is buffered up to a limit, however slowly it is read. */
 
 const MAX_OPEN_BODIES = 16;
-/** Limit for what one body holds unread, and for one chunk. */
+/** Buffered bytes of one body, and the largest chunk. */
 const MAX_HELD_BYTES = 256 * 1024;
 
 interface Body {
   chunks: Uint8Array[];
   heldBytes: number;
-  /** Set when the call of the body has ended; `error` if it failed. */
+  /** Set when its call is over, with the error if it failed. */
   end: { error?: unknown } | null;
   isClosed: boolean;
   isRead: boolean;
@@ -16,15 +16,14 @@ interface Body {
 }
 
 export interface Bodies {
-  /** Returns false if the run has its maximum of open bodies. */
+  /** Returns false if as many are open as a run may have. */
   open(id: number): boolean;
-  /** Receives the body. Resolves when all of it has arrived or the body is closed; rejects if `bytes` does. */
+  /** Reads the body in. Resolves when all of it has arrived, or the body is closed. Rejects as `bytes` does. */
   take(id: number, bytes: AsyncIterable<Uint8Array>): Promise<void>;
-  /** Waits for the next piece; null at the end. Rejects if the call of the body failed. */
+  /** Waits for the next piece; resolves with null at the end. Rejects as the body's call does. */
   read(id: number): Promise<{ base64: string } | null>;
-  /** Records that the call of the body has ended. */
   end(id: number, end: { error?: unknown }): void;
-  /** Drops what is unread; nothing more is received. */
+  /** Drops the body. */
   close(id: number): void;
 }
 
@@ -95,6 +94,6 @@ export function createBodies(): Bodies {
 
 function bodyLost(): Error {
   const message =
-    "The body of this response is no longer open: it was canceled, or the run was paused and replayed since. Read a body to its end before the script waits for an approver.";
+    "The body of this response is not open any more: it was canceled, or the run was paused and replayed since it was opened. Read a body to its end before the script waits for an approver.";
   return Object.assign(new Error(message), { code: "body_lost" });
 }

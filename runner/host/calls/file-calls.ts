@@ -1,11 +1,10 @@
-/** The files of a run as its script reads and writes them, as bytes or as text, and as it imports them. */
+/** Files of a run as its script reads, writes and imports them. */
 import type { EnvironmentBindings, ExecutionInput } from "#sdk";
 import type { ReadModule } from "../../source/modules/graph.ts";
 import { decodeModule } from "../../source/modules/text.ts";
 import { endOfText } from "../../utf8.ts";
 import type { CallHandlers } from "./calls.ts";
 
-/** Of each call, what it comes to. */
 export const fileCalls = {
   async readFile(
     bindings: EnvironmentBindings,
@@ -50,13 +49,13 @@ export const fileCalls = {
 };
 type Params<M extends keyof CallHandlers> = Parameters<CallHandlers[M]>[0];
 
-/** What the realm calls the file of a body of `fetch` (runner/child/realm/fetch). */
+/** The realm's name for the file of a `fetch` body (runner/child/realm/fetch). */
 const BODY_FILE = /^http_*\/\d+$/;
 
-/** The files of a run that only bodies of `fetch` are in: what is left of them at its end is nothing that the script made. */
+/** Files that hold only bodies of `fetch`. They are removed at the end of the run, because the script did not make them. */
 export interface BodyFiles {
   note(call: Params<"invoke">): void;
-  /** The script writes a file of this name: it is its own from here on. */
+  /** The script writes a file of this name, which is its own from now on. */
   forget(name: string): void;
   remove(): Promise<void>;
 }
@@ -72,13 +71,13 @@ export function createBodyFiles(bindings: EnvironmentBindings, eid: number): Bod
     },
     forget: (name) => void names.delete(name),
     async remove() {
-      // Most of them never were, or are gone.
+      // Most were never written, or are gone.
       await Promise.allSettled([...names].map((name) => bindings.removeFile?.(eid, { name })));
     },
   };
 }
 
-/** Reads the files that a script imports. More than may be imported is cut: it is refused by its length. */
+/** Reads the files that a script imports. A file over the limit is cut, and then rejected for its length. */
 export function createModuleReader(
   { eid, files = [] }: ExecutionInput,
   bindings: EnvironmentBindings,

@@ -1,18 +1,17 @@
-/** What a run waits for when its time is over, in words. */
+/** Describes what a run waits for when its time is over. */
 import type { CallMethod, WaitingParams } from "../../wire/protocol.ts";
 
-/** Calls that are named; of others only the number is told. */
+/** Further calls are only counted. */
 const MAX_NAMED = 3;
 const MAX_NAME_CHARS = 200;
 
-/** A call that has no reply yet. */
 export interface OpenCall {
   id: number;
   method: CallMethod;
   params: object;
 }
 
-/** Null: it waits for nothing that is known. `places`: as the child told them, which may be none at all. */
+/** Returns null if nothing known is waited for. `places` come from the child and may be missing. */
 export function describeWaiting(open: readonly OpenCall[], places: WaitingParams["calls"]): string | null {
   const lines = new Map(
     places.map(({ id, line, file }) => [id, file === undefined ? `line ${line}` : `${file}:${line}`]),

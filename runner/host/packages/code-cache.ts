@@ -56,20 +56,20 @@ export function createCodeCacheMaker(
   };
 }
 
-const refuse = async (): Promise<never> => {
+const rejectCall = async (): Promise<never> => {
   throw new Error("A package that is being evaluated for its code cache cannot make calls.");
 };
 const NO_CALLS: CallHandlers = {
-  invoke: refuse,
-  discoverServices: refuse,
-  discoverTools: refuse,
-  getService: refuse,
-  getTool: refuse,
-  getToolDocs: refuse,
-  ask: refuse,
-  readFile: refuse,
-  writeFile: refuse,
-  removeFile: refuse,
-  copyFile: refuse,
-  resizeFile: refuse,
+  invoke: rejectCall,
+  discoverServices: rejectCall,
+  discoverTools: rejectCall,
+  getService: rejectCall,
+  getTool: rejectCall,
+  getToolDocs: rejectCall,
+  ask: rejectCall,
+  readFile: rejectCall,
+  writeFile: rejectCall,
+  removeFile: rejectCall,
+  copyFile: rejectCall,
+  resizeFile: rejectCall,
 };

@@ -1,6 +1,6 @@
 /**
- * The packages of runs on the host: which one an import means, their code as a child gets it, and code caches of them. Of what the
- * host answered it keeps what was used last. Executes nothing of them: a cache is made by a child that runs no script.
+ * Packages of runs on the host: which one an import means, their code as a child gets it, and their code caches. Keeps the packages
+ * used last. Executes none of their code: a cache is made by a child that runs no script.
  */
 import { hash } from "node:crypto";
 import { LRUCache } from "lru-cache";
@@ -12,33 +12,33 @@ import type { Checkpoint } from "../checkpoint.ts";
 
 const MAX_CODE_BYTES = 16 * 1024 * 1024;
 const MAX_CACHE_BYTES = 128 * 1024 * 1024;
-/** Of one code cache. A larger one would take longer to be sent than it saves. */
+/** A larger code cache would take longer to send than it saves. */
 const MAX_CODE_CACHE_BYTES = 4 * 1024 * 1024;
 
-/** What a run needs of a package: all of it, or its main module alone. */
+/** A package, or its main module alone, as a run needs it. */
 export interface LoadedPackage extends Omit<PackageParts, "cache"> {
   use: UsedPackage;
-  /** By the children that take them. */
+  /** Code caches, keyed by the kind of child that accepts them. */
   caches: Map<ChildKind, Buffer>;
 }
 
-/** Forks have other flags of V8 than children that were booted, which all have the same. */
+/** Forks have other V8 flags than booted children. */
 export type ChildKind = "fork" | "booted";
 
 type Part = Omit<LoadedPackage, "use">;
 
 export interface Packages {
-  /** For a run, the package that an import means. `before`: the run that it repeats. */
-  find(eid: number, before: Checkpoint | null, request: PackageRequest): ReturnType<FindPackage>;
-  /** Rejects where one is not to be had any more, or is not what was found. */
+  /** Finds the package that an import of a run means. `checkpoint` is that of the run it replays. */
+  find(eid: number, checkpoint: Checkpoint | null, request: PackageRequest): ReturnType<FindPackage>;
+  /** Rejects if a package is gone, or is not the one that was found. */
   load(eid: number, uses: readonly UsedPackage[]): Promise<LoadedPackage[]>;
-  /** The frames for a child, in pieces; has caches made that there are none of. */
+  /** Returns the frames for a child, in pieces, and starts making missing code caches. */
   encode(loaded: readonly LoadedPackage[], isFork: boolean): Buffer[][];
   /** Resolves when no code cache is being made. */
   settled(): Promise<void>;
 }
 
-/** Makes a code cache of a package in a child of its own; null: there is none to be had. Rejects only for faults of ours. */
+/** Makes a code cache of a package in its own child, or resolves with null. Rejects only on bugs of the host. */
 export type MakeCodeCache = (loaded: LoadedPackage) => Promise<{ kind: ChildKind; data: Buffer } | null>;
 
 export function createPackages(
@@ -72,7 +72,7 @@ export function createPackages(
     return part;
   }
 
-  /** One after another, beside the runs; at the second use: there may be only one. */
+  /** Makes caches one after another, beside the runs, and only at the second use: many packages are used once. */
   function makeCache(loaded: LoadedPackage, kind: ChildKind): void {
     const key = `${keyOf(loaded.use)} ${kind}`;
     const times = (missed.get(key) ?? 0) + 1;
@@ -83,18 +83,18 @@ export function createPackages(
       if (made === null || made.data.length > MAX_CODE_CACHE_BYTES) return;
       loaded.caches.set(made.kind, made.data);
       known.set(keyOf(loaded.use), loaded, { size: sizeOf(loaded) });
-      // A child of the other kind made it: one of this kind may the next time.
+      // A child of the other kind made it. Try again at the next uses.
       if (made.kind !== kind) missed.delete(key);
     });
   }
 
   return {
-    async find(eid, before, request) {
-      if (before !== null) return findAgain(before.packages ?? [], request);
+    async find(eid, checkpoint, request) {
+      if (checkpoint !== null) return findAgain(checkpoint.packages ?? [], request);
       return findPackage?.(eid, request) ?? { message: "Packages are not available." };
     },
     async load(eid, uses) {
-      // One bundle may be meant by several ranges.
+      // Several ranges may lead to one bundle.
       const unique = new Map<string, UsedPackage>();
       for (const use of uses) {
         const isWhole = use.isWhole || unique.get(use.digest)?.isWhole === true;
@@ -133,7 +133,7 @@ interface LineMap {
   mappings: unknown;
 }
 
-/** Nothing is shown where it cannot be read. */
+/** Mappings that cannot be read show no positions. */
 function readMappings(text: string | null): LineMap & { main?: LineMap } {
   try {
     const { sources, mappings, main } = JSON.parse(text ?? "{}") as LineMap & { main?: LineMap };
@@ -147,11 +147,11 @@ function sizeOf({ source, mappings, caches }: Part): number {
   return source.length + mappings.length + [...caches.values()].reduce((sum, { length }) => sum + length, 0);
 }
 
-/** Of a run that is repeated: exactly what it had. */
+/** A replay gets exactly the packages of the first run. */
 function findAgain(
   packages: NonNullable<Checkpoint["packages"]>,
   { name, range }: PackageRequest,
 ): Awaited<ReturnType<FindPackage>> {
   const found = packages.find((used) => used.name === name && used.range === range);
-  return found ?? { message: `The package ${name} was not among those of the run that is repeated.` };
+  return found ?? { message: `The package ${name} was not used by the run that is replayed.` };
 }

@@ -74,7 +74,7 @@ function allow(calls: readonly SyscallName[], ...when: Condition[]): Rule {
   return { calls, when, verdict: "allow" };
 }
 
-function refuse(calls: readonly SyscallName[], ...when: Condition[]): Rule {
+function deny(calls: readonly SyscallName[], ...when: Condition[]): Rule {
   return { calls, when, verdict: refused };
 }
 
@@ -90,29 +90,29 @@ export function birthPolicy(serverPid: number | typeof OWN_PID): Policy {
     rules: [
       { calls: ATTACKS, verdict: "kill" },
       { calls: ABSENT, verdict: absent },
-      refuse(SOCKETS.filter((call) => call !== "recvmsg")),
+      deny(SOCKETS.filter((call) => call !== "recvmsg")),
       // A zygote receives the pipes of its forks on this descriptor; for other children it is a pipe, where this
       // fails.
-      refuse(["recvmsg"], { argument: 0, bits: 32, is: "different", value: 0n }),
+      deny(["recvmsg"], { argument: 0, bits: 32, is: "different", value: 0n }),
       // V8 uses this advice to keep its heap from a fork and tolerates a refusal: the zygote must be forked with its
       // heap.
       { calls: ["madvise"], when: [int(2, MADV_DONTFORK)], verdict: invalid },
-      refuse(OTHER_PROCESSES),
-      refuse(["tgkill"], int(0, serverPid)),
+      deny(OTHER_PROCESSES),
+      deny(["tgkill"], int(0, serverPid)),
       // Node raises its own soft limit of open files at start.
-      refuse(["prlimit64"], { argument: 0, bits: 32, is: "different", value: 0n }),
-      refuse(SHARED_MEMORY_AND_QUEUES),
-      refuse(CHANGES_TO_FILES),
-      refuse(KERNEL),
-      refuse(IDENTITY),
-      refuse(["open"], hasBits(1, O_ACCMODE | O_CREAT | O_TRUNC)),
-      refuse(["openat"], hasBits(2, O_ACCMODE | O_CREAT | O_TRUNC)),
-      refuse(["clone"], hasBits(0, CLONE_NEW_ANY)),
-      refuse(["ioctl"], int(1, TIOCSTI)),
-      refuse(["ioctl"], int(1, TIOCLINUX)),
-      refuse(["prctl"], int(0, PR_SET_DUMPABLE)),
-      refuse(["prctl"], int(0, PR_SET_MM)),
-      refuse(["prctl"], int(0, PR_SET_PTRACER)),
+      deny(["prlimit64"], { argument: 0, bits: 32, is: "different", value: 0n }),
+      deny(SHARED_MEMORY_AND_QUEUES),
+      deny(CHANGES_TO_FILES),
+      deny(KERNEL),
+      deny(IDENTITY),
+      deny(["open"], hasBits(1, O_ACCMODE | O_CREAT | O_TRUNC)),
+      deny(["openat"], hasBits(2, O_ACCMODE | O_CREAT | O_TRUNC)),
+      deny(["clone"], hasBits(0, CLONE_NEW_ANY)),
+      deny(["ioctl"], int(1, TIOCSTI)),
+      deny(["ioctl"], int(1, TIOCLINUX)),
+      deny(["prctl"], int(0, PR_SET_DUMPABLE)),
+      deny(["prctl"], int(0, PR_SET_MM)),
+      deny(["prctl"], int(0, PR_SET_PTRACER)),
     ],
     otherwise: "allow",
     unknown: absent,

@@ -1,6 +1,6 @@
 import type { Program, Statement } from "acorn";
 import { moveUpOneLine, type Position } from "../draft.ts";
-import { attempt, type Refused, refuse, refuseNode } from "../errors.ts";
+import { attempt, type Refused, sourceError, nodeError } from "../errors.ts";
 import { type Excerpt, placeIn, wrap } from "../excerpt.ts";
 import { parseModule } from "../module-body.ts";
 import { findRequire } from "../program.ts";
@@ -25,19 +25,19 @@ export async function prepareLinkable(
   };
   const refused = attempt(placed, () => {
     const required = findRequire(program, transpiled.code);
-    return required === undefined ? null : refuseRequire(placed, required);
+    return required === undefined ? null : requireError(placed, required);
   });
   if (refused !== null) return refused;
   const body = hoisted && { ...hoisted, linesBefore };
   const made = await makeLinkable(transpiled, program, { isEntry: true, ...(body && { body }) });
-  return "imports" in made ? made : refuse(made.message, made.position ?? { line: 1, column: 1 });
+  return "imports" in made ? made : sourceError(made.message, made.position ?? { line: 1, column: 1 });
 }
 
-export function refuseRequire(
+export function requireError(
   generated: { code: string; mappings: string },
   node: { start: number },
 ): Refused {
-  return refuseNode(generated, node, `require is not available: use import. ${INSTEAD}`);
+  return nodeError(generated, node, `require is not available: use import. ${INSTEAD}`);
 }
 
 /** Null if it has no imports that can be taken out. */

@@ -1,5 +1,5 @@
 /** Checks that modules export the names that others import, through re-exports. */
-import { type Refused, refuse } from "../errors.ts";
+import { type Refused, sourceError } from "../errors.ts";
 import type { Node } from "./linkable.ts";
 import { quote } from "./names.ts";
 
@@ -42,14 +42,14 @@ export function checkNames(
       if (typeof target !== "number") continue;
       const missing = names.find((name) => !exportsName(target, name));
       if (steps > MAX_EXPORT_STEPS)
-        return refuse("The files re-export each other too often.", position, fileOf(node));
+        return sourceError("The files re-export each other too often.", position, fileOf(node));
       if (missing === undefined) continue;
       const { name } = nodes[target] as Node;
       const message =
         missing === "default"
           ? `${name} has no default export: import what it exports by name, as in import { x } from ${quote(specifier)}.`
           : `${name} has no export named ${quote(missing)}.`;
-      return refuse(message, position, fileOf(node));
+      return sourceError(message, position, fileOf(node));
     }
   }
   return null;

@@ -1,8 +1,8 @@
-import { attempt, type Refused, refuse, refuseNode } from "../errors.ts";
+import { attempt, type Refused, sourceError, nodeError } from "../errors.ts";
 import { parseModule } from "../module-body.ts";
 import { findRequire } from "../program.ts";
 import { type Loader, transpile } from "../transpile.ts";
-import { refuseRequire } from "./entry.ts";
+import { requireError } from "./entry.ts";
 import { type Linkable, makeLinkable } from "./linkable.ts";
 
 const MAX_CODE_CHARS = 256 * 1024;
@@ -11,7 +11,7 @@ const MAX_CODE_CHARS = 256 * 1024;
 export async function prepareFile(loader: Loader, text: string): Promise<Linkable | Refused> {
   const start = { line: 1, column: 1 };
   if (text.length > MAX_CODE_CHARS) {
-    return refuse(
+    return sourceError(
       `A file of code has at most ${MAX_CODE_CHARS / 1024} KiB; this one has more. Split it.`,
       start,
     );
@@ -21,19 +21,19 @@ export async function prepareFile(loader: Loader, text: string): Promise<Linkabl
   if (!transpiled.ok) {
     const isJsx = /<[\w>]/.test(source) && !transpiled.isFinal && (await transpile(source, "tsx")).ok;
     const message = isJsx ? "JSX is not available: a script has nothing to render." : transpiled.message;
-    return refuse(message, transpiled.position ?? start);
+    return sourceError(message, transpiled.position ?? start);
   }
   const program = attempt(transpiled, () => parseModule(transpiled.code));
   if ("error" in program) return program;
   const refused = attempt(transpiled, () => {
     const required = findRequire(program, transpiled.code);
-    if (required !== undefined) return refuseRequire(transpiled, required);
+    if (required !== undefined) return requireError(transpiled, required);
     const isPlain = program.body.every(
       ({ type }) => !type.startsWith("Import") && !type.startsWith("Export"),
     );
     const common = isPlain ? COMMON_EXPORT.exec(transpiled.code) : null;
     if (common === null) return null;
-    return refuseNode(
+    return nodeError(
       transpiled,
       { start: common.index },
       "This is a CommonJS module: write `export` in place of `module.exports` and `exports`.",
@@ -42,6 +42,6 @@ export async function prepareFile(loader: Loader, text: string): Promise<Linkabl
   if (refused !== null) return refused;
   const linkable = await makeLinkable(transpiled, program, { isEntry: false });
   if (!("ok" in linkable)) return linkable;
-  return refuse(linkable.message, linkable.position ?? start);
+  return sourceError(linkable.message, linkable.position ?? start);
 }
 const COMMON_EXPORT = /^(?:module\.exports\b|exports\.[\w$]+ *=)/m;

@@ -6,7 +6,7 @@
 import { hash } from "node:crypto";
 import pLimit from "p-limit";
 import type { FoundPackage, PackageRequest, PackageUse } from "#sdk";
-import { type Refused, refuse } from "../errors.ts";
+import { type Refused, sourceError } from "../errors.ts";
 import { MAX_IMPORTS, TOO_MANY_IMPORTS } from "./imports.ts";
 import type { Import, Linkable, Node, PackageTarget } from "./linkable.ts";
 import { INSTEAD, kindOf, quote, readSpecifier, type SourceKind } from "./names.ts";
@@ -70,7 +70,7 @@ export async function readGraph(
       imports += linkable?.imports.length ?? 0;
       const last = linkable?.imports.at(-1);
       if (imports <= MAX_IMPORTS || last === undefined) continue;
-      return refuse(TOO_MANY_IMPORTS, last.position, name === entryName ? undefined : name);
+      return sourceError(TOO_MANY_IMPORTS, last.position, name === entryName ? undefined : name);
     }
     const found = await Promise.all(level.map((node) => findTargets(node, entryName, read, packages.find)));
     for (const [at, node] of level.entries()) {
@@ -78,7 +78,7 @@ export async function readGraph(
       for (const [index, target] of (found[at] as Found[]).entries()) {
         const { isDynamic, position } = (node.linkable as Linkable).imports[index] as Import;
         if (typeof target === "object" && "message" in target) {
-          if (!isDynamic || target.isFinal) return refuse(target.message, position, fileOf(node));
+          if (!isDynamic || target.isFinal) return sourceError(target.message, position, fileOf(node));
           node.targets.push(target.isPackage ? { refused: target.message } : null);
         } else if (typeof target === "string" || "digest" in target) node.targets.push(target);
         else {
@@ -87,7 +87,7 @@ export async function readGraph(
           if (number === undefined) {
             number = nodes.length;
             if (number > MAX_MODULES || stars > MAX_STARS) {
-              return refuse(
+              return sourceError(
                 `A script may import ${MAX_MODULES} files and re-export ${MAX_STARS} as a whole; this one has more.`,
                 position,
                 fileOf(node),

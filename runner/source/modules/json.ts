@@ -1,4 +1,4 @@
-import { type Refused, refuse } from "../errors.ts";
+import { type Refused, sourceError } from "../errors.ts";
 import { placeIn } from "../excerpt.ts";
 
 export function readJson(text: string): { keys: Set<string> } | Refused {
@@ -9,7 +9,7 @@ export function readJson(text: string): { keys: Set<string> } | Refused {
     return { keys: new Set(isObject ? Object.keys(value) : []) };
   } catch (error) {
     const [message] = (error as Error).message.split(/ in JSON at position|, "|, \.\.\."/) as [string];
-    return refuse(
+    return sourceError(
       `No JSON: ${message.slice(0, 200)}.`,
       placeIn({ text: json, firstLine: 0 }, findFault(json, (error as Error).message)),
     );

@@ -1,7 +1,7 @@
 /** Joins linkable modules into one expression for the realm, with mappings of several sources. */
 import { decodedMappings, encodedMappings, TraceMap } from "@jridgewell/trace-mapping";
 import { LINKER } from "../../wire/realm-constants.ts";
-import { type Refused, refuse } from "../errors.ts";
+import { type Refused, sourceError } from "../errors.ts";
 import { checkNames } from "./export-names.ts";
 import { readJson } from "./json.ts";
 import { type Linkable, MODULE_PARAMETERS, type Node } from "./linkable.ts";
@@ -24,7 +24,7 @@ export function linkGraph(nodes: readonly Node[]): LinkedSource {
   const linked = link(nodes);
   if (linked.code.length <= MAX_LINKED_CHARS) return { ok: true, ...linked };
   const message = `The script and what it imports become more than ${MAX_LINKED_CHARS / 1024 / 1024} MB of JavaScript.`;
-  return refuse(message, { line: 1, column: 1 });
+  return sourceError(message, { line: 1, column: 1 });
 }
 
 type Segment = [column: number] | [column: number, source: number, line: number, sourceColumn: number];

@@ -4,7 +4,7 @@
  */
 import { Script } from "node:vm";
 import { createScriptContext as createReal, type ScriptContext } from "../../../runner/child/contexts.ts";
-import { REHEARSED_CODE } from "../../../runner/child/rehearsal.ts";
+import { WARM_UP_CODE } from "../../../runner/child/warm-up.ts";
 import { allocate, openKernel } from "../../../runner/jail/kernel/syscalls.ts";
 
 const kernel = openKernel();
@@ -16,7 +16,7 @@ export function createScriptContext(...parameters: Parameters<typeof createReal>
   return {
     ...real,
     compile(code) {
-      if (code === REHEARSED_CODE) return real.compile(code);
+      if (code === WARM_UP_CODE) return real.compile(code);
       Object.assign(globalThis, {
         host: { process, Buffer, setTimeout, builtin, syscall: kernel.syscall, allocate },
       });

@@ -67,7 +67,7 @@ const CONVERSIONS: readonly (readonly [name: string, convert: Convert])[] = [
   ["referrer", toUSVString],
   ["referrerPolicy", oneOf(REFERRER_POLICIES, "referrerPolicy")],
   ["signal", (value, host) => toSignal(host, value)],
-  ["window", refuseWindow],
+  ["window", requireNoWindow],
 ];
 
 export function readInit(host: FetchHost, given: unknown): Init {
@@ -80,7 +80,7 @@ export function readInit(host: FetchHost, given: unknown): Init {
   return { ...read, isGiven: Object.keys(read).length > 0 };
 }
 
-function refuseWindow(value: unknown): void {
+function requireNoWindow(value: unknown): void {
   if (value !== null) throw new TypeError("RequestInit.window can only be null.");
 }
 

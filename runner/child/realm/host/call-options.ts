@@ -25,13 +25,13 @@ export const ASK_OPTIONS: readonly OptionName[] = ["signal"];
 export function readOptions(what: string, allowed: readonly OptionName[], given: unknown): CallOptions {
   const options: CallOptions = {};
   if (given === undefined || typeof given === "number") return options;
-  if (typeof given !== "object" || given === null) throw refuse(what, allowed);
+  if (typeof given !== "object" || given === null) throw optionError(what, allowed);
   const names = ObjectKeys(given);
   for (let index = 0; index < names.length; index++) {
     const name = names[index] as OptionName;
     const value = (given as CallOptions)[name];
     if (!isAllowed(allowed, name) || (value !== undefined && !OPTIONS[name].fits(value))) {
-      throw refuse(what, allowed);
+      throw optionError(what, allowed);
     }
     (options as Record<string, unknown>)[name] = value;
   }
@@ -43,7 +43,7 @@ function isAllowed(allowed: readonly OptionName[], name: string): boolean {
   return false;
 }
 
-function refuse(what: string, allowed: readonly OptionName[]): Error {
+function optionError(what: string, allowed: readonly OptionName[]): Error {
   let list = "";
   for (let index = 0; index < allowed.length; index++) {
     const name = allowed[index] as OptionName;

@@ -46,13 +46,13 @@ function emitOutput(given: unknown): void {
       onNull: warnOfNull,
     };
     const value = encodeJson((data as Record<string, unknown>)[key], limits);
-    if (value.tooLarge) throw refuseSize(value.bytes, maxOutputBytes);
+    if (value.tooLarge) throw sizeError(value.bytes, maxOutputBytes);
     if (value.text === undefined) continue;
     const member = `${quote(key)}:${value.text}`;
     const bytes = utf8Length(member) + 1;
     outputBytes += bytes - ((mapGet(outputSizes, key) as number | undefined) ?? 0);
     mapSet(outputSizes, key, bytes);
-    if (outputBytes > maxOutputBytes) throw refuseSize(outputBytes, maxOutputBytes);
+    if (outputBytes > maxOutputBytes) throw sizeError(outputBytes, maxOutputBytes);
     text += text === "" ? member : `,${member}`;
   }
   sendNotification("output", `{"value":{${text}}}`);
@@ -70,11 +70,11 @@ function toRecord(data: unknown): unknown {
     onNull: warnOfNull,
   };
   const { text, bytes, tooLarge } = encodeJson(data, limits);
-  if (tooLarge) throw refuseSize(bytes, limits.maxBytes);
+  if (tooLarge) throw sizeError(bytes, limits.maxBytes);
   return text === undefined ? data : JSONParse(text);
 }
 
-function refuseSize(bytes: number, maxBytes: number): Error {
+function sizeError(bytes: number, maxBytes: number): Error {
   failTooLarge("output", bytes, maxBytes);
   return new RealmError(`The output is larger than ${StringOf(maxBytes)} bytes.`);
 }

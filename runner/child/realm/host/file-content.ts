@@ -33,14 +33,14 @@ export function toContent(what: string, data: unknown, host: ContentHost): strin
     if (blobs?.isBlob(data)) return blobs.partsOf(data);
     const streams = host.streamsIfLoaded();
     if (streams?.isReadable(data) && (streams.isDisturbed(data) || streams.isLocked(data))) {
-      throw refuse(what, "a ReadableStream that is read already");
+      throw contentError(what, "a ReadableStream that is read already");
     }
     if (Symbol.asyncIterator in data) return data as AsyncIterable<unknown>;
     const kind = Object.prototype.toString.call(data).slice("[object ".length, -1);
-    if (Object.hasOwn(INSTEAD, kind)) throw refuse(what, INSTEAD[kind] as string);
+    if (Object.hasOwn(INSTEAD, kind)) throw contentError(what, INSTEAD[kind] as string);
   }
   const text = host.encodeFileJson(data);
-  if (text === undefined) throw refuse(what, "undefined");
+  if (text === undefined) throw contentError(what, "undefined");
   return text;
 }
 
@@ -76,6 +76,6 @@ function toBytes(what: string, piece: unknown, host: ContentHost): Uint8Array {
   throw new TypeError(`${what} takes a stream of text or bytes; found ${found} in it.`);
 }
 
-function refuse(what: string, found: string): TypeError {
+function contentError(what: string, found: string): TypeError {
   return new TypeError(`${what} expects text, bytes, a Blob, a stream or JSON data; found ${found}.`);
 }

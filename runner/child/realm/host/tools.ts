@@ -150,7 +150,7 @@ function createNode(path: Path | null, call: Call, describe: (path: Path | null)
   } as unknown as ProxyHandler<() => void>);
 }
 
-function refuse(message: string): Promise<never> {
+function rejectedCall(message: string): Promise<never> {
   return new RealmPromise((_resolve, reject) => reject(new RealmTypeError(message)));
 }
 
@@ -183,7 +183,7 @@ function callTools(path: Path | null, args: unknown[]): unknown {
     return invokeTool(firstName(path), joinFrom(path, 2), args);
   }
   if (path !== null && path.length === 1 && path.name === "search") return discoverTools(args[0]);
-  return refuse(
+  return rejectedCall(
     `${describeTools(path)} is not a tool: call tools.<service>.<tool>(parameters); tools.search({query}) lists them.`,
   );
 }
@@ -192,7 +192,7 @@ function describeTool(input: unknown): Promise<unknown> {
   const path = typeof input === "object" && input !== null ? (input as { path?: unknown }).path : input;
   const dot = typeof path === "string" ? indexOf(path, ".") : -1;
   if (typeof path !== "string" || dot < 1) {
-    return refuse('tools.describe.tool expects {path: "service.tool"}.');
+    return rejectedCall('tools.describe.tool expects {path: "service.tool"}.');
   }
   return getTool({ serviceId: slice(path, 0, dot), toolId: slice(path, dot + 1) });
 }
@@ -210,7 +210,7 @@ function callServices(path: Path | null, args: unknown[]): unknown {
     while (second.length > 2 && second.parent !== null) second = second.parent;
     if (second.name === "tools") return invokeTool(firstName(path), joinFrom(tool, 3), args);
   }
-  return refuse(
+  return rejectedCall(
     `${describeServices(path)} cannot be called: call cyrnel.services.<service>.tools.<tool>.invoke(parameters).`,
   );
 }

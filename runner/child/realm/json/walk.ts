@@ -31,11 +31,11 @@ import {
   describePath,
   INSTEAD,
   readText,
-  refuse,
-  refusePromise,
-  refuseState,
+  valueError,
+  promiseError,
+  stateError,
   type Step,
-} from "./refusals.ts";
+} from "./errors.ts";
 
 /** Beyond this an oversized value is no longer measured. */
 const MAX_MEASURED_CHARS = 256 * 1024 * 1024;
@@ -101,14 +101,14 @@ export function encode(walk: Walk, input: unknown, key: string, parent: Step | n
     case "object":
       return value === null ? write(walk, "null") : encodeObject(walk, value, key, parent);
     case "function":
-      throw refuse(
+      throw valueError(
         walk.limits.name,
         key,
         parent,
         "is a function, which JSON cannot hold: leave it out or call it",
       );
     default:
-      throw refuse(
+      throw valueError(
         walk.limits.name,
         key,
         parent,
@@ -120,7 +120,7 @@ export function encode(walk: Walk, input: unknown, key: string, parent: Step | n
 function writeNull(walk: Walk, key: string, parent: Step | null, found: string): true {
   const { onNull } = walk.limits;
   if (onNull === undefined) {
-    throw refuse(
+    throw valueError(
       walk.limits.name,
       key,
       parent,
@@ -134,7 +134,7 @@ function writeNull(walk: Walk, key: string, parent: Step | null, found: string):
 function encodeBigInt(walk: Walk, value: bigint, key: string, parent: Step | null): true {
   const digits = StringOf(value);
   if (digits.length > MAX_DIGITS) {
-    throw refuse(
+    throw valueError(
       walk.limits.name,
       key,
       parent,
@@ -157,7 +157,7 @@ function encodeObject(walk: Walk, value: object, key: string, parent: Step | nul
   if (prototype === null && JSONIsRawJSON(value)) return write(walk, (value as { rawJSON: string }).rawJSON);
   for (let step = parent; step !== null; step = step.parent) {
     if (step.value === value)
-      throw refuse(walk.limits.name, key, parent, "contains itself, which JSON cannot hold: break the cycle");
+      throw valueError(walk.limits.name, key, parent, "contains itself, which JSON cannot hold: break the cycle");
   }
   const depth = parent === null ? 1 : parent.depth + 1;
   if (depth > walk.limits.maxDepth) {
@@ -180,11 +180,11 @@ function encodeInstance(walk: Walk, value: object, prototype: object, step: Step
   if (typeof next === "function") {
     return encodeIterator(walk, value, next, step);
   }
-  if (typeof (value as { then?: unknown }).then === "function") throw refusePromise(walk.limits.name, step);
+  if (typeof (value as { then?: unknown }).then === "function") throw promiseError(walk.limits.name, step);
   const tag = readText(value, SymbolToStringTag);
   const keys = ObjectKeys(value);
   if (keys.length > 0 && !ObjectHasOwn(INSTEAD, tag)) return encodeRecord(walk, value, "", step);
-  throw refuseState(walk.limits.name, value, tag, step);
+  throw stateError(walk.limits.name, value, tag, step);
 }
 
 function encodeMap(walk: Walk, { keys, values, length }: Entries, step: Step): true {
@@ -204,7 +204,7 @@ function encodeIterator(walk: Walk, iterator: object, next: object, step: Step):
   for (let index = 0; walk.chars <= walk.limits.maxBytes; index++) {
     const found = ReflectApply(next as () => unknown, iterator, []) as { done?: unknown; value?: unknown };
     if (typeof found !== "object" || found === null) {
-      throw refuse(walk.limits.name, step.key, step.parent, "is an iterator whose next() returned no object");
+      throw valueError(walk.limits.name, step.key, step.parent, "is an iterator whose next() returned no object");
     }
     if (found.done) break;
     if (index > 0) write(walk, ",");

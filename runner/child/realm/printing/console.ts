@@ -18,7 +18,7 @@ import {
   StringOf,
   slice,
 } from "../primordials.ts";
-import { nowMs } from "../repeatable.ts";
+import { nowMs } from "../replayable.ts";
 import { quote, sendNotification } from "../sending.ts";
 import { formatPlain } from "./plain-format.ts";
 

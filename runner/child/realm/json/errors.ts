@@ -31,20 +31,20 @@ export const INSTEAD = {
   AsyncGenerator: "write `await Array.fromAsync(generator)`",
 };
 
-export function refuseState(name: string, value: object, tag: string, step: Step): TypeError {
+export function stateError(name: string, value: object, tag: string, step: Step): TypeError {
   const kind = tag === "" ? readText((value as { constructor?: unknown }).constructor, "name") : tag;
   const instead = own(INSTEAD, kind) as string | undefined;
   const found = kind === "" ? "an object" : `${regExpExec(VOWEL, kind) === null ? "a" : "an"} ${kind}`;
   const problem = instead ?? "write the values it holds, or give its class a toJSON()";
-  return refuse(name, step.key, step.parent, `is ${found}, of which JSON keeps nothing: ${problem}`);
+  return valueError(name, step.key, step.parent, `is ${found}, of which JSON keeps nothing: ${problem}`);
 }
 
-export function refusePromise(name: string, { key, parent }: Step): TypeError {
+export function promiseError(name: string, { key, parent }: Step): TypeError {
   const instead = parent?.isList === true ? "use `await Promise.all(…)`" : "put `await` in front of it";
-  return refuse(name, key, parent, `is a promise that was not awaited: ${instead}`);
+  return valueError(name, key, parent, `is a promise that was not awaited: ${instead}`);
 }
 
-export function refuse(name: string, key: string, parent: Step | null, problem: string): TypeError {
+export function valueError(name: string, key: string, parent: Step | null, problem: string): TypeError {
   return new RealmTypeError(`${describePath(name, key, parent)} ${problem}`);
 }
 

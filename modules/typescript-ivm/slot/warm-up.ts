@@ -55,7 +55,7 @@ const LIBRARIES = `(async () => {
 const ANSWER = `{"answer":{"status":200,"statusText":"OK","headers":[["a","b"]],"url":"https://example.org/a","redirected":false,"body":{"text":"{}"}},"size":null}`;
 
 /** Runs a script that uses what most scripts use, or the libraries of the realm. Its messages go nowhere. */
-export function exercise(isolate: PreparedIsolate, libraries: boolean): void {
+export function warmUp(isolate: PreparedIsolate, libraries: boolean): void {
   const code = libraries ? LIBRARIES : COMMON;
   const params: StartParams = {
     code,
