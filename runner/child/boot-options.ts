@@ -1,17 +1,17 @@
-/** What the host tells a child on its command line: nothing secret, and the same for every run of an environment. */
+/** Options on the command line of a child: nothing secret, and the same for every run of an environment. */
 import type { Attack } from "../jail/attack.ts";
 import type { SelfLock } from "../jail/lock-self.ts";
 
 export interface BootOptions {
   allowEval: boolean;
   allowWasm: boolean;
-  /** Descriptors the server itself was started with and could not keep from being inherited. */
+  /** Descriptors that the server was started with and that a child inherits. */
   closeFds: number[];
-  /** What the child does to itself before it is ready; null: nothing. */
+  /** How the child locks itself before it is ready, if at all. */
   lock: SelfLock | null;
-  /** What the child tries before and after its lock and tells the answers of; null: nothing. */
+  /** System calls that the child tries before and after its lock, reporting the results. */
   attacks?: BootAttacks | null;
-  /** It forks a child at each order, instead of being one. */
+  /** True for a zygote, which forks a child at each order. */
   isZygote?: boolean;
 }
 
@@ -20,12 +20,11 @@ export interface BootAttacks {
   locked: readonly Attack[];
 }
 
-/** The one argument of a child. */
 export function encodeBootOptions(options: BootOptions): string {
   return JSON.stringify(options);
 }
 
-/** Reads what encodeBootOptions wrote; anything else means the least that can be allowed. */
+/** Malformed members become the least that can be allowed. */
 export function decodeBootOptions(argument: string | undefined): BootOptions {
   const { allowEval, allowWasm, closeFds, lock, attacks, isZygote } = JSON.parse(argument ?? "{}");
   return {

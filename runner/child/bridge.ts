@@ -1,6 +1,6 @@
 /**
- * The end of the connection in a child and in a slot: whole frames on descriptors 0 and 1, read and written without Node's
- * streams, which would cost more than the rest of the boot. Blocking, except for `readLater`.
+ * The child's end of the connection: whole frames on descriptors 0 and 1, without Node's streams, which would cost more than the
+ * rest of the boot. Blocking, except for `readLater`.
  */
 import { Buffer } from "node:buffer";
 import { closeSync, read, readSync, writeSync } from "node:fs";
@@ -20,40 +20,40 @@ import type {
 } from "../wire/protocol.ts";
 import { ENCODED_BYTES } from "../wire/realm-constants.ts";
 
-/** One reply of the host with its envelope; the host keeps to less. */
+/** One frame of the host, which sends less. */
 const MAX_FRAME_BYTES = 64 * 1024 * 1024;
 const CHUNK_BYTES = 64 * 1024;
-/** Literals, so that no schema library comes into this process; the types keep them equal to the host's. */
+/** Literals keep the schema library out of this process; their types keep them equal to the host's. */
 export const PROTOCOL: typeof PROTOCOL_VERSION = 9;
 const MAX_PIECE_BYTES: (typeof PROTOCOL_LIMITS)["maxFilePieceBytes"] = 262_144;
 
 const chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES);
-/** What is written one frame at a time is written from here where it fits. */
+/** Reused for frames that fit. */
 const written = Buffer.allocUnsafeSlow(CHUNK_BYTES);
-// The host has its own limits, and is who starts this process.
+// The host is trusted: it started this process.
 const reader = createFrameReader(MAX_FRAME_BYTES, MAX_PIECE_BYTES, true);
-// Kept from before the lockdown, which takes `process` away.
+// Taken before the lockdown, which removes `process`.
 const exit = process.exit.bind(process);
 
-/** Ends the process at once: the host is gone or does not speak the protocol. */
+/** Ends the process at once, if the host is gone or breaks the protocol. */
 export function leave(code: number): never {
   exit(code);
   throw new Error("unreachable");
 }
 
-/** Ends the process before it is ready; the server reads the reason from descriptor 2. EX_SOFTWARE of sysexits.h. */
+/** Ends the process before it is ready. The server reads the reason from descriptor 2. */
 export function leaveWith(reason: unknown): never {
   try {
     writeSync(2, `${(reason as Error | undefined)?.message ?? reason}\n`);
   } catch {
-    // Descriptor 2 is closed: the exit code has to do.
+    // Descriptor 2 is closed, so only the exit code remains.
   }
   leave(70);
 }
 
 /**
- * Writes frames to the end, in one go where they fit. A host that no longer reads ends this process.
- * @throws RangeError where the stack is full, which is the script's doing.
+ * Writes frames, at once if they fit. Ends this process if the host no longer reads.
+ * @throws RangeError if the script has filled the stack.
  */
 export function writeFrames(...texts: string[]): void {
   try {
@@ -70,18 +70,18 @@ export function writeFrames(...texts: string[]): void {
   }
 }
 
-/** What goes with the next message of the realm. */
+/** Attachment of the realm's next message. */
 let outgoing: Buffer | null = null;
 let announced = 0;
 let filled = 0;
 
-/** Pieces of so many bytes come, and then the message they go with. 0: what came of the last ones is forgotten. */
+/** Announces pieces of this many bytes, before their message. Zero forgets earlier pieces. */
 export function announceAttachment(bytes: number): void {
   announced = bytes;
   filled = 0;
 }
 
-/** Whether text of the realm is such a piece, as base64; messages begin with a brace. */
+/** Takes text of the realm as a base64 piece, unless it begins with a brace, as messages do. */
 export function takeAttachmentPiece(text: string): boolean {
   if (text.startsWith("{")) return false;
   outgoing ??= Buffer.allocUnsafeSlow(MAX_PIECE_BYTES);
@@ -89,7 +89,7 @@ export function takeAttachmentPiece(text: string): boolean {
   return true;
 }
 
-/** Once; the realm was taken over where it is not what was announced. */
+/** Returns the attachment once. If its size is not what was announced, the realm was taken over. */
 function takeOutgoing(): Buffer | null {
   if (announced === 0) return null;
   if (filled !== announced || outgoing === null) leave(70);
@@ -107,7 +107,6 @@ export function warmUpFrames(text: string, answer: string | null): void {
   if (answer !== null) reader.push(encodeFrameText(answer));
 }
 
-/** Says that this process has locked itself, and then that it can be given a script; or, of a zygote, what it has forked; or what it made. */
 export function notify(
   method: "booted" | "ready" | "forked" | "failed" | "codeCache",
   params: BootedParams | ReadyParams | { pid: number } | { reason: string } | CodeCacheParams,
@@ -115,13 +114,13 @@ export function notify(
   writeFrames(JSON.stringify({ jsonrpc: "2.0", method, params }));
 }
 
-/** Frames that came while a reply was waited for. */
+/** Frames that arrived while this process waited for a reply. */
 const early: { text: string; attachment: Buffer | null }[] = [];
 
-/** What came with the frame that was answered last; until the next one is read. */
+/** Attachment of the last returned frame, until the next one is read. */
 let attached: Buffer | null = null;
 
-/** The text of a frame that was read before; null: there is none. */
+/** Returns the text of a frame that was read earlier, or null. */
 export function takeFrame(): string | null {
   return takeEarly() ?? cutFrame();
 }
@@ -133,7 +132,7 @@ function takeEarly(): string | null {
   return first.text;
 }
 
-/** Keeps what came with the frame that was answered last; the function makes it that of the last one again. */
+/** Saves the current attachment and returns a function that restores it. */
 export function holdAttached(): () => void {
   const held = attached === null ? null : Buffer.from(attached);
   return () => {
@@ -141,7 +140,7 @@ export function holdAttached(): () => void {
   };
 }
 
-/** A piece of what came with the frame that was answered last, as base64; undefined: there is none. */
+/** Returns a base64 piece of the current attachment, or undefined. */
 export function takeAttached(at: number): string | undefined {
   return attached?.toString("base64", at, at + ENCODED_BYTES);
 }
@@ -160,12 +159,12 @@ function cutPayload(): Buffer | null {
   }
 }
 
-/** The packages that follow a `start`, by their digests. Waits for them; not while a read is waiting. */
+/** Waits for the packages that follow a `start`. Not while a read is pending. */
 export function readPackages(digests: readonly string[] = []): Map<string, PackageParts> {
   return new Map(digests.map((digest) => [digest, decodePackage(keep(readPayload()))]));
 }
 
-/** What is lent until the next frame: larger ones are not used again. */
+/** Larger buffers are not reused. */
 function keep(payload: Buffer): Buffer {
   return payload.length > MAX_KEPT_PIECE_BYTES ? payload : Buffer.from(payload);
 }
@@ -177,12 +176,12 @@ function readPayload(): Buffer {
   }
 }
 
-/** The next frame's text; waits for it. End of input ends this process. */
+/** Waits for the next frame's text. End of input ends this process. */
 export function readFrame(): string {
   return takeEarly() ?? readNew();
 }
 
-/** The reply to a call, waited for; what comes before it is kept for `takeFrame`. Not while a read is waiting. */
+/** Waits for the reply to a call. Earlier frames are kept for `takeFrame`. Not while a read is pending. */
 export function readReply(id: number): string {
   const start = `{"jsonrpc":"2.0","id":${id},`;
   for (let text = readNew(); ; text = readNew()) {
@@ -203,10 +202,10 @@ function readChunk(): void {
   }
 }
 
-/** Whether a read started by `readLater` is still waiting; blocking reads must not race it. */
+/** True while a `readLater` is pending; blocking reads must not race it. */
 export let isReading = false;
 
-/** Calls back with the next frame's text; not before `takeFrame` has none left. */
+/** Calls back with the next frame's text. Call it once `takeFrame` returns null. */
 export function readLater(deliver: (text: string) => void): void {
   isReading = true;
   read(0, chunk, 0, CHUNK_BYTES, null, (error, bytes) => {
@@ -224,13 +223,13 @@ function takeIn(bytes: number): void {
   reader.push(chunk.subarray(0, bytes));
 }
 
-/** Closes descriptors that came along with the server's own. */
+/** Closes descriptors that were inherited from the server. */
 export function closeInherited(fds: number[]): void {
   for (const fd of fds) {
     try {
       closeSync(fd);
     } catch {
-      // Not open here: nothing to close.
+      // Not open.
     }
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The script's context, and the functions of it that stand between its realm and the host's. No object, function,
- * promise or error of the host realm is within reach of a script.
+ * The script's context, and the guarded functions between its realm and the host's. No object, function, promise or error of the
+ * host realm is reachable from a script.
  */
 import { type Context, constants, createContext, runInContext, Script } from "node:vm";
 import type { PackageParts } from "../wire/frames.ts";
@@ -8,7 +8,7 @@ import { IMPORT_FUNCTION_ESCAPED } from "../wire/realm-constants.ts";
 import { openPackage } from "./packages.ts";
 import type { RealmPack, RealmPart } from "./realm-pack.ts";
 
-/** What the realm gives its embedder; see realm/README.md. */
+/** See realm/README.md. */
 export interface Realm {
   receive(json: string, main?: unknown): void;
   turn(): void;
@@ -21,19 +21,19 @@ export interface Realm {
 
 export interface ScriptContext {
   realm: Realm;
-  /** Evaluates the expression `code` in the script's context. A string is the message of its SyntaxError. */
+  /** Evaluates the expression `code` in the script's context. Returns the message of its SyntaxError as a string. */
   compile(code: string): unknown;
-  /** Packages the script may import, by their digests; compiled when it does. */
+  /** Packages that the script may import, by digest. Each is compiled with its import. */
   givePackages(packages: ReadonlyMap<string, PackageParts>): void;
-  /** Code caches of the packages that were compiled, with all that has run of them by now. */
+  /** Returns code caches of the compiled packages, including every function that has run by now. */
   makeCodeCaches(): { digest: string; data: Buffer }[];
   isCacheAccepted: boolean;
 }
 
-/** The name the realm's scripts are compiled under; never shown in stacks of a script. */
+/** File name of the realm's scripts, never shown in stacks. */
 const REALM_FILE_NAME = "cyrnel:realm";
 
-/** Makes the context a script runs in. `write` gets each message of the realm; it is never reachable from a script. */
+/** `write` gets each message of the realm and must never be reachable from a script. */
 export function createScriptContext(
   { core, libraries }: Pick<RealmPack, "core" | "libraries">,
   write: (json: string) => void,
@@ -85,7 +85,7 @@ export function createScriptContext(
   };
 }
 
-/** A code cache made by a Node with other flags is rejected, which only costs time. */
+/** V8 rejects a code cache made under other flags, which only costs time. */
 function compileRealmPart({ source, cache }: RealmPart): Script {
   return new Script(source.toString("latin1"), {
     filename: REALM_FILE_NAME,
@@ -94,8 +94,8 @@ function compileRealmPart({ source, cache }: RealmPart): Script {
 }
 
 /**
- * For code that a script makes of strings, which was not rewritten: `import()` rejects with an error of the script's own context,
- * as Node's own would be an object of the host realm. Only under `--experimental-vm-modules`.
+ * Handles `import()` in code that a script makes from strings, which was not rewritten. Rejects with an error of the script's
+ * context, because Node's would be an object of the host realm. Requires `--experimental-vm-modules`.
  */
 function answerImports(realm: () => Realm) {
   const importModuleDynamically = (specifier: unknown) => {
@@ -106,12 +106,12 @@ function answerImports(realm: () => Realm) {
 
 interface Front {
   /**
-   * Puts functions of the script's context, frozen and without prototype, in front of functions of the host realm: they
-   * take a string, pass on what is returned, and answer undefined instead of throwing. They stay in closures of the realm;
-   * even one that leaked would lead to no object of the host, since what they call cannot be reached.
+   * Wraps functions of the host realm in frozen functions of the script's context without prototype. They take a string, pass on
+   * the return value, and return undefined instead of throwing. They stay in closures of the realm; even a leaked one would lead
+   * to no object of the host.
    */
   guard(target: (text: string) => unknown): (text: string) => undefined;
-  /** Gives the binding that stands for `import` its function. */
+  /** Sets the function that replaces `import`. */
   setImport(realm: Realm): void;
 }
 

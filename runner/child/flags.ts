@@ -1,31 +1,30 @@
-/** Flags of Node for every process that evaluates the realm: a V8 code cache is only accepted under the same V8 flags. */
+/** Node flags of every process that evaluates the realm. V8 accepts a code cache only under the same flags. */
 
-/** Flags that change what V8 compiles, in children and in the slots of isolates. */
+/** Shared by children and the slots of isolates. */
 export const V8_FLAGS = [
   "--disallow-code-generation-from-strings",
-  // A quarter of Node's boot goes into giving V8's start-up snapshot a hash seed of its own. With a fixed seed, crafted
-  // keys can make a script's own maps slow; its limits bound that, and no other script runs in its process at that time.
+  // A new hash seed for V8's start-up snapshot would take a quarter of Node's boot. With a fixed one, crafted keys can slow down
+  // a script's own maps, which its limits bound; no other script runs in its process at that time.
   "--no-rehash-snapshot",
 ] as const;
 
-/** The same of a process child alone. The code cache is built under exactly these. */
+/** For process children. Their code cache is built under exactly these flags. */
 export const CHILD_V8_FLAGS = [
   ...V8_FLAGS,
-  // No baseline compiler: a start would lose a twentieth to compiling what it runs once, and scripts that compute are as
-  // quick with the optimizing compilers alone.
+  // The baseline compiler would slow a start down by a twentieth, and computing scripts are as fast without it.
   "--no-sparkplug",
-  // Between two messages, what is new is collected from a sixth of a young generation on (V8: four fifths). The memory of bytes that
-  // a script drops is freed with it, and V8 does not count that memory before it has 64 MiB of it.
+  // Collects between messages once a sixth of the young generation is used (V8: four fifths). That frees dropped byte arrays,
+  // whose memory V8 ignores below 64 MiB.
   "--minor-gc-task-trigger=16",
 ] as const;
 
-/** Of a zygote, beside those of a child. The code cache of what it runs is built under both. */
+/** Added for a zygote, whose code cache is built under both lists. */
 export const ZYGOTE_V8_FLAGS = [
-  // A fork has one thread, and must not wait for another to compile or to collect garbage.
+  // A fork has one thread and must not wait for another to compile or to collect garbage.
   "--single-threaded",
-  // Without a thread beside it, marking in steps makes all code slower that writes meanwhile: at once is quicker.
+  // Without a helper thread, incremental marking slows down all writes meanwhile.
   "--no-incremental-marking",
-  // Without a thread that optimizes meanwhile, a long loop gets to the best code sooner without the compiler in between.
+  // Without a helper thread, a long loop reaches optimized code sooner without the middle tier.
   "--no-maglev-osr",
   "--min-semi-space-size=4",
 ] as const;

@@ -1,12 +1,8 @@
-/**
- * Takes away what the host realm of the child no longer needs once it has booted. Not the wall: it makes a way out of
- * the script's realm lead to a bare place.
- */
+/** Removes what the child's host realm no longer needs after its boot. Not the wall itself: a way out of the script's realm leads nowhere. */
 
-/** Everything Node's permission model can take away. */
 const SCOPES = ["fs.read", "fs.write", "child", "worker", "net", "addon", "wasi", "inspector", "ffi"];
 
-/** What ECMAScript itself defines; the child's own code uses some of it, and none of it reaches out of the process. */
+/** Globals of ECMAScript, which the child's own code uses. None reaches out of the process. */
 const LANGUAGE = new Set(
   (
     "Object Function Array Number parseFloat parseInt Infinity NaN undefined Boolean String Symbol Date Promise RegExp " +
@@ -18,8 +14,8 @@ const LANGUAGE = new Set(
 );
 
 /**
- * What an error of the host realm inherits. Where the stack is full, V8 calls a function of Node (to format a stack, with
- * `allowEval` to answer `import()`) and hands the RangeError of that call to the script: an object of the host realm.
+ * Prototypes of host errors. If the stack is full, V8 calls a function of Node (to format a stack, or with `allowEval` for
+ * `import()`) and hands the RangeError of that call, an object of the host realm, to the script.
  */
 const INHERITED_BY_ERRORS = [
   Object,
@@ -34,7 +30,7 @@ const INHERITED_BY_ERRORS = [
   URIError,
 ];
 
-/** Takes every way from an error of the host realm to anything else: no constructor, no method, no file name, nothing to change. */
+/** Removes constructors, methods and file names, so that an error of the host realm leads to nothing else. */
 function emptyPrototypes(): boolean {
   let isEmpty = true;
   Error.stackTraceLimit = 0;
@@ -47,12 +43,12 @@ function emptyPrototypes(): boolean {
   return isEmpty;
 }
 
-// Kept from before the host realm is emptied, which takes `process` away.
+// Taken before the host realm is emptied, which removes `process`.
 const { permission } = process as unknown as {
   permission?: { has(scope: string): boolean; drop?(scope: string): void };
 };
 
-/** Gives up every permission of Node for good. Answers whether all are gone. */
+/** Drops every permission of Node. Returns whether all are gone. */
 export function dropPermissions(): boolean {
   return drop(SCOPES);
 }
@@ -62,7 +58,7 @@ function drop(scopes: readonly string[]): boolean {
   return SCOPES.every((scope) => permission?.has(scope) === false);
 }
 
-/** Empties the global object and what errors inherit. Answers whether both are empty. */
+/** Empties the global object and the prototypes of errors. Returns whether both are empty. */
 function emptyHost(): boolean {
   let isEmpty = true;
   for (const key of Reflect.ownKeys(globalThis)) {
@@ -72,13 +68,13 @@ function emptyHost(): boolean {
   return emptyPrototypes() && isEmpty;
 }
 
-/** Gives up every permission and empties the host realm. Answers whether all is so. */
+/** Drops every permission and empties the host realm. Returns whether that worked. */
 export function lockDown(): boolean {
   const isDropped = dropPermissions();
   return emptyHost() && isDropped;
 }
 
-/** The part of `lockDown` that a zygote can do, which needs FFI; answers the rest of it, for its forks. */
+/** Does what a zygote, which needs FFI, can do of `lockDown`, and returns the rest for its forks. */
 export function lockDownZygote(): () => boolean {
   drop(SCOPES.filter((scope) => scope !== "ffi"));
   const isEmpty = emptyHost();

@@ -1,7 +1,6 @@
 /**
- * The process child: boots, locks itself down, says `booted` and then `ready`, waits for one `start`, runs the script to its end and
- * waits to be killed. Trusted until `start`; nothing here may depend on what a script does. Every millisecond here is
- * paid by each run.
+ * The process child: boots, locks itself down, sends `booted` and `ready`, waits for one `start`, runs the script to its end and
+ * waits to be killed. Trusted until `start`; nothing here may depend on a script. Each run pays for every millisecond here.
  */
 import { Buffer } from "node:buffer";
 import { closeSync, readSync } from "node:fs";
@@ -23,19 +22,19 @@ import {
   readLater,
   readPackages,
   readReply,
-  warmUpFrames,
   takeAttached,
   takeAttachmentPiece,
   takeFrame,
+  warmUpFrames,
   writeFrames,
 } from "./bridge.ts";
 import { createScriptContext, type ScriptContext } from "./contexts.ts";
 import { lockDown, lockDownZygote } from "./lockdown.ts";
 import { cutLibraries, type RealmHead } from "./realm-pack.ts";
-import { replyToWarmUp, prepareCollection, WARM_UP_CODE, WARM_UP_START } from "./warm-up.ts";
 import { createTimers } from "./timers.ts";
+import { prepareCollection, replyToWarmUp, WARM_UP_CODE, WARM_UP_START } from "./warm-up.ts";
 
-/** What load.ts calls this code with. */
+/** Arguments from load.ts. */
 declare const CYRNEL_HEAD: RealmHead;
 declare const CYRNEL_FILE: number;
 
@@ -47,23 +46,23 @@ interface EmbedderMessage {
   params: { id: number; ms: number; at: number; bytes: number };
 }
 
-/** How often V8 may go on with work of its own, where a script may have started some. */
+/** Turns that V8 gets for background work that a script may have started. */
 const ENGINE_EVERY_MS = 5;
 const MAX_WAIT_MS = 60_000;
-/** Children of a pool wait longer than this for their script. */
+/** Pooled children wait longer than this for their script. */
 const BEFORE_WARM_UP_MS = 5;
 
 const options = decodeBootOptions(process.argv[2]);
 const version = process.version;
 const timers = createTimers((id) => receive(`{"method":"timer","params":{"id":${id}}}`));
-// Kept from before the lockdown, which takes it away.
+// Taken before the lockdown, which removes it.
 const { setImmediate } = globalThis;
 let hasEnded = false;
 let isTurnDue = false;
 let hasStarted = false;
 let makesCodeCache = false;
 
-/** Answers the text that the realm asks for: of a reply it waits for, of bytes that came; else nothing. */
+/** Returns the text of a reply that the realm waits for, or of received bytes. */
 function write(json: string): string | undefined {
   if (hasEnded || takeAttachmentPiece(json)) return undefined;
   if (json.startsWith(EMBEDDER_PREFIX)) return serve(JSON.parse(json));
@@ -76,7 +75,7 @@ function write(json: string): string | undefined {
   return undefined;
 }
 
-/** Of a child that evaluates a package and no script. */
+/** For a child that evaluates a package instead of a script. */
 function writeCodeCaches(): void {
   for (const { digest, data } of present.makeCodeCaches()) {
     notify("codeCache", { digest, data: data.toString("base64") });
@@ -88,7 +87,7 @@ function serve({ method, params }: EmbedderMessage): string | undefined {
   if (method === "take") return takeAttached(params.at);
   if (method === "attach") announceAttachment(params.bytes);
   else if (method === "clear") timers.clear(params.id);
-  // More than the realm arms: it was taken over.
+  // The realm never arms that many, so it was taken over.
   else if (!timers.arm(params.id, params.ms)) leave(70);
   return undefined;
 }
@@ -98,7 +97,7 @@ function receive(json: string, main?: unknown): void {
   takeTurnSoon();
 }
 
-/** After the microtasks of what just ran. */
+/** Call it after the microtasks of the last turn. */
 function takeTurnSoon(): void {
   if (isTurnDue) return;
   isTurnDue = true;
@@ -114,10 +113,10 @@ function takeTurn(): void {
     return;
   }
   if (isReading) return;
-  // One message at a time: what a message sets going has come to rest before the next one.
+  // One message at a time, once everything that the last one started has settled.
   const next = takeFrame();
   if (next !== null) receive(next);
-  // Without a timer only a reply can go on with the script.
+  // Without a timer, only a reply can continue the script.
   else if (timers.armed === 0 && !options.allowWasm) receive(readFrame());
   else if (poll === null) readLater(receive);
   else if (poll(Math.min(timers.nextInMs, options.allowWasm ? ENGINE_EVERY_MS : MAX_WAIT_MS)))
@@ -125,12 +124,12 @@ function takeTurn(): void {
   else takeTurnSoon();
 }
 
-/** The run is over: nothing may run here any more, and end of input means that the server is gone. */
+/** After the end nothing may run here, and end of input means that the server is gone. */
 function waitForTheKill(): never {
   for (;;) readFrame();
 }
 
-/** The whole file; costs a start 0.8 ms more than the parts that are needed. */
+/** Reads the whole file, which costs a start 0.8 ms more than the parts that are needed. */
 function readPack(): Buffer {
   const bytes = Buffer.allocUnsafeSlow(CYRNEL_HEAD.sizeBytes);
   return bytes.subarray(0, readSync(CYRNEL_FILE, bytes, 0, bytes.length, 0));
@@ -142,14 +141,14 @@ process.on("unhandledRejection", (reason, promise) => {
   takeTurnSoon();
 });
 process.on("rejectionHandled", (promise) => present.realm.handled(promise));
-// The value may be an object of the host realm, so it must not reach the script's; a finalizer of the script may be the cause.
+// The value may be an object of the host realm and must not reach the script, whose finalizer may have caused it.
 process.on("uncaughtException", (error) => {
   if (!hasStarted) leaveWith(error);
   present.realm.fail("An exception was thrown outside of the script's own calls.");
   takeTurnSoon();
 });
 const kernel = options.lock === null ? null : openKernel();
-/** Null without the jail: a thread of libuv waits for messages then. */
+/** Null without the jail, where a thread of libuv waits for messages. */
 const poll = kernel === null ? null : preparePoll(kernel, 0);
 const pack = kernel === null ? readPack() : mapFile(CYRNEL_FILE, CYRNEL_HEAD.sizeBytes);
 closeSync(CYRNEL_FILE);
@@ -174,7 +173,7 @@ function warmUp(context: ScriptContext, then: () => void): void {
   receive(WARM_UP_START, context.compile(WARM_UP_CODE));
 }
 
-/** Prepares all that forks share, and forks. What follows goes on in each fork. */
+/** Prepares what forks share, and forks. The rest runs in each fork. */
 function becomeZygote(): void {
   const { lock } = options;
   if (kernel === null || lock === null) leaveWith("a zygote needs the jail");
@@ -190,20 +189,20 @@ function becomeZygote(): void {
     collect();
     serveForks(kernel, lock.parentPid, loop, notify);
     lockSelf(() => own, lockDownFork);
-    // Only while there is time: one that is given its script at once is not kept from it.
+    // Skipped by a fork whose script is here already.
     if (poll?.(BEFORE_WARM_UP_MS)) awaitStart(own);
     else warmUp(spare, () => awaitStart(own));
   });
 }
 
-/** Locks this process, from outside and from inside, and says so. */
+/** Locks this process, from outside and from inside, and reports it. */
 function lockSelf(finish: () => ScriptContext, lockDown: () => boolean): ScriptContext {
   const attack = (phase: "birth" | "locked") =>
     kernel === null || !options.attacks ? undefined : performAttacks(kernel, options.attacks[phase]);
   const birth = attack("birth");
   if (kernel !== null && options.lock !== null) lockKernel(options.lock, kernel);
   const locked = attack("locked");
-  // The host looks at this process while it makes what a script will find.
+  // The host checks this process while it prepares the script's context.
   notify("booted", {
     protocol: PROTOCOL,
     node: version,

@@ -1,14 +1,14 @@
 /**
- * The packages of one run in its embedder: compiled in the script's context when the realm asks for them, and taken for an
- * expression only. What they are evaluates to a function of that context, which has what the script has.
+ * Packages of one run in its embedder. Each is compiled in the script's context when the realm asks for it, as an expression and
+ * nothing else. It evaluates to a function of that context, which has what the script has.
  */
 import type { PackageParts } from "../wire/frames.ts";
 
-/** What compiles in the script's context. `isCached`: the code cache was taken. Throws where it is no JavaScript. */
+/** Compiles in the script's context. `isCached` says that V8 took the code cache. @throws if it is not JavaScript. */
 export interface PackageCompiler {
-  /** Parses, and evaluates nothing. */
+  /** Parses without evaluating. */
   parse(source: string): void;
-  /** `evaluate` answers the completion value. */
+  /** `evaluate` returns the completion value. */
   compile(
     digest: string,
     source: string,
@@ -19,10 +19,7 @@ export interface PackageCompiler {
 
 const PACKAGE_NAME = "cyrnel:package/";
 
-/**
- * Answers what the realm asks for: `code <digest>` with the function that the package is, or a text that says why there is none;
- * `mappings <digest>` with a text.
- */
+/** Replies to `code <digest>` with the package's function, or a text that says why there is none, and to `mappings <digest>` with a text. */
 export function openPackage(
   given: ReadonlyMap<string, PackageParts>,
   text: string,
@@ -36,7 +33,7 @@ export function openPackage(
   try {
     const cache = parts.cache.length > 0 ? parts.cache : null;
     const compiled = compiler.compile(digest, source, PACKAGE_NAME + digest, cache);
-    // What closes one kind of bracket does not close the other: so it is one expression, in whatever brackets.
+    // Text that closes one kind of bracket does not close the other, so code that parses in both is one expression.
     if (!compiled.isCached) compiler.parse(`[${source.slice(1, -1)}]`);
     return compiled.evaluate();
   } catch (error) {

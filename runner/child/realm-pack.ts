@@ -1,22 +1,21 @@
 /**
- * The file a process child is made of: its own code, the realm's core and the realm's libraries, each as source and V8
- * code cache. One file, so that a start never meets parts of two builds; what every start needs comes first in it.
+ * The file of a process child: its code, the realm's core and libraries, each as source and V8 code cache. One file, so that a
+ * start never mixes two builds, with the parts that every start needs first.
  */
 import { Buffer } from "node:buffer";
 
-/** One script: ASCII source, and its code cache, empty if there is none. */
+/** ASCII source and its code cache, which may be empty. */
 export interface RealmPart {
   source: Buffer;
   cache: Buffer;
 }
 
-/** What every child needs. */
 export interface RealmHead {
-  /** An expression: takes Node's `require`, this head and the file's descriptor, and is the whole life of a child. */
+  /** An expression that takes Node's `require`, this head and the file's descriptor, and runs the child. */
   main: RealmPart;
-  /** An expression: takes `load(name)`, answers the realm's install function. */
+  /** An expression that takes `load(name)` and returns the realm's install function. */
   core: RealmPart;
-  /** Of the whole file. */
+  /** Bytes of the whole file. */
   sizeBytes: number;
   /** Names and sizes of the libraries, which follow at `librariesAt`. */
   index: PartSizes[];
@@ -26,7 +25,7 @@ export interface RealmHead {
 export interface RealmPack {
   main: RealmPart;
   core: RealmPart;
-  /** By name: an expression that takes `require` and answers the library's exports. */
+  /** By name, expressions that take `require` and return the library's exports. */
   libraries: Record<string, RealmPart>;
 }
 
@@ -35,16 +34,16 @@ type PartSizes = [name: string, sourceBytes: number, cacheBytes: number];
 /** Reads the file's first bytes, as many as asked for. */
 type ReadStart = (lengthBytes: number) => Buffer;
 
-/** V8 reads a code cache in place where it begins at a multiple of this, and copies any other. */
+/** V8 reads a code cache in place if its offset is a multiple of this. */
 const ALIGNMENT_BYTES = 8;
 const roundUp = (bytes: number) => Math.ceil(bytes / ALIGNMENT_BYTES) * ALIGNMENT_BYTES;
 
-/** Two lengths: of the JSON index, and of everything up to the libraries. */
+/** Lengths of the JSON index, and of everything up to the libraries. */
 const LENGTHS_BYTES = 8;
 const MAIN = "main";
 const CORE = "core";
 
-/** The lengths, a JSON index of names and sizes, then the bytes of all parts in that order, each padded. */
+/** Writes the lengths, a JSON index of names and sizes, and the padded parts in that order. */
 export function encodeRealmPack({ main, core, libraries }: RealmPack): Buffer {
   const parts: [string, RealmPart][] = [[MAIN, main], [CORE, core], ...Object.entries(libraries)];
   const sizes: PartSizes[] = parts.map(([name, { source, cache }]) => [name, source.length, cache.length]);
@@ -60,7 +59,6 @@ export function encodeRealmPack({ main, core, libraries }: RealmPack): Buffer {
 
 const pad = (bytes: Buffer) => Buffer.concat([bytes], roundUp(bytes.length));
 
-/** Reads what every child needs, in two reads. */
 export function readRealmHead(readStart: ReadStart): RealmHead {
   const lengths = readStart(LENGTHS_BYTES);
   const indexAt = LENGTHS_BYTES;
@@ -77,7 +75,7 @@ export function readRealmHead(readStart: ReadStart): RealmHead {
   return { main: parts.main as RealmPart, core: parts.core as RealmPart, index, librariesAt, sizeBytes };
 }
 
-/** The libraries in the bytes of the whole file, as views: nothing is copied or decoded. */
+/** Returns views of the libraries in the bytes of the whole file. */
 export function cutLibraries(bytes: Buffer, { index, librariesAt }: RealmHead): Record<string, RealmPart> {
   return cutParts(bytes, librariesAt, index);
 }

@@ -1,7 +1,4 @@
-/**
- * Starts one child process and brings it to `ready`: fixed flags, an environment of one variable, three pipes. Owns the
- * process until its exit; knows no run.
- */
+/** Starts one child process and brings it to `ready`. Owns the process until its exit; knows no run. */
 
 import type { Placement } from "../jail/cgroups/run-groups.ts";
 import { type ProcessExit, type StartProcess, startProcess } from "../process/start-process.ts";
@@ -17,11 +14,11 @@ import {
   type ReadyParams,
 } from "../wire/protocol.ts";
 
-/** What is kept of descriptor 2: text of the engine, read when the child has died. */
+/** Bytes kept of descriptor 2: V8's last words, read when the child has died. */
 const MAX_ENGINE_TEXT_BYTES = 16 * 1024;
-/** Of a child that writes more than this to descriptor 2, nothing more is read there. */
+/** Descriptor 2 is closed after this many bytes. */
 const MAX_ENGINE_BYTES = 1024 * 1024;
-/** How long the last of it may take to arrive after the exit. */
+/** Time for its last bytes to arrive after the exit. */
 const MAX_ENGINE_WAIT_MS = 250;
 
 export interface ChildLaunch {
@@ -32,13 +29,13 @@ export interface ChildLaunch {
   args: string[];
   /** An empty directory. */
   cwd: string;
-  /** From the start of the process to `ready`. */
+  /** Time from the start of the process to `ready`. */
   bootTimeoutMs: number;
-  /** What it must say that it has made: the realm (0), that it gave up its permissions (1), its lock (3). */
+  /** Layers that it must report: the realm (0), its dropped permissions (1), its lock (3). */
   ownLayers: readonly number[];
-  /** Checks a child that says it has booted: what is wrong with it, as half a sentence; null: nothing. */
+  /** Checks a child that said `booted`. Returns what is wrong, as half a sentence, or null. */
   inspect?(pid: number, booted: BootedParams): string | null;
-  /** A control group for the child; null: there are none. It is not ready before it is there. */
+  /** Returns a control group for the child, or null if there are none. The child is not ready before it is in. */
   place?(): Promise<Placement> | null;
 }
 
@@ -46,32 +43,32 @@ export interface Child {
   readonly pid: number;
   readonly channel: Channel;
   readonly ready: ReadyParams;
-  /** What was seen of it from outside when it had booted. */
+  /** Result of the check from outside, made when it had booted. */
   readonly check: OutsideCheck;
   /** From the start of the process to `ready`. */
   readonly bootMs: number;
-  /** Null while the process is there. */
+  /** Null until the exit. */
   readonly exit: ProcessExit | null;
   /** Resolves when the process has ended and was reaped. Never rejects. */
   readonly exited: Promise<ProcessExit>;
-  /** The end of what the engine wrote to descriptor 2; for a child that has exited. */
+  /** Returns V8's last words on descriptor 2, once the child has exited. */
   engineText(): Promise<string>;
-  /** The control group it was put into while it booted; null without one. */
+  /** Its control group, or null. */
   readonly groupName: string | null;
-  /** For a child that has exited: whether the kernel killed it because its control group was out of memory. */
+  /** Returns whether the kernel killed it because its control group was out of memory, once it has exited. */
   ranOutOfMemory(): Promise<boolean>;
   /** SIGKILL. Idempotent. */
   kill(): void;
 }
 
-/** Why a child did not become ready; the message is a sentence for an operator. */
+/** A child did not become ready; the message is for an operator. */
 export class ChildStartError extends Error {
   override readonly name = "ChildStartError";
 }
 
 /**
  * Starts a child and waits until it is ready and verified from outside. Aborting `signal` kills it.
- * @throws ChildStartError with what was expected and what was found; the process is gone by then.
+ * @throws ChildStartError with what was expected and found; the process is gone by then.
  */
 export async function spawnChild(
   launch: ChildLaunch,
@@ -97,7 +94,7 @@ export async function spawnChild(
     return value;
   });
   const admitted = placement?.admit(started.pid);
-  // Its failure is told once the child is ready; one that ended before has another reason.
+  // A failed placement is reported once the child is ready: a child that ended before has another reason.
   admitted?.catch(() => {});
   const outOfMemory =
     placement === null
@@ -158,21 +155,21 @@ async function reservePlace(launch: ChildLaunch): Promise<Placement | null> {
 const CLOSING = "The child was not started: the runner is closing.";
 const NOT_OUT_OF_MEMORY = Promise.resolve(false);
 
-/** Leaves the group of a child that was reaped, for the next one. `mayBeMemory`: the kernel may have ended it. Never rejects. */
+/** Leaves the group of a reaped child. `mayBeMemory` says that the kernel may have killed it. Never rejects. */
 async function leaveGroup(placement: Placement, mayBeMemory: () => boolean): Promise<boolean> {
   const ranOut = mayBeMemory() && (await placement.ranOutOfMemory().catch(() => false));
   await placement.release();
   return ranOut;
 }
 
-/** What a child that ended by itself left behind; empty for one that we killed. */
+/** Returns the last words of a child that ended by itself, or "" if we killed it. */
 function describeEarlyExit({ code, signal }: ProcessExit, engineText: string): string {
   if (signal === "SIGKILL") return "";
   const text = engineText.trim().slice(-1000);
   return ` It ended with ${signal ?? `exit code ${code}`}${text === "" ? "." : `: ${text}`}`;
 }
 
-/** @throws ChildStartError for a child that is not what was started, or has not what it must have. */
+/** @throws ChildStartError for a child that is not what was started, or lacks a layer. */
 function lookFromOutside(pid: number, launch: ChildLaunch, booted: BootedParams): OutsideCheck {
   if (booted.protocol !== PROTOCOL_VERSION) {
     throw new ChildStartError(
@@ -189,7 +186,7 @@ function lookFromOutside(pid: number, launch: ChildLaunch, booted: BootedParams)
   return check;
 }
 
-/** The child's first two messages: `booted`, at which it is looked at while it goes on, and `ready`. */
+/** Receives `booted`, at which the child is checked while it continues, and `ready`. */
 function receiveReady(
   channel: Channel,
   launch: ChildLaunch,

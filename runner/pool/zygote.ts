@@ -1,21 +1,21 @@
 /**
- * The zygotes of an environment: prepared processes that children are forked from, at a tenth of what a boot costs. Each is
- * replaced by count and by age, and at once after a fork was suspected; where none can be had, children boot instead.
+ * Zygotes of an environment: prepared processes that children are forked from, at a tenth of the cost of a boot. Each is replaced
+ * by count and age, and at once after a suspected escape of a fork. Without a zygote, children boot.
  */
 import { z } from "zod";
 import type { ZygoteProcess } from "../jail/spawner/spawner.ts";
 import type { Program, StartedProcess, StartProcess } from "../process/start-process.ts";
 import { type Child, type ChildLaunch, spawnChild } from "./spawn.ts";
 
-/** All forks have the layout of the zygote's memory: this bounds how many share one, and for how long. */
+/** Forks share the memory layout of their zygote. This limits how many do, and for how long. */
 const MAX_FORKS = 10_000;
 const MAX_AGE_MS = 3_600_000;
-/** From the order to the pid. */
+/** Time from the order to the pid. */
 const MAX_FORK_MS = 10_000;
-/** Beside the usual one, for other limits of memory; of more, the one that was used longest ago is ended. */
+/** Zygotes for other memory limits, beside the usual one. The least recently used one is ended. */
 const MAX_OTHERS = 4;
 const OTHER_IDLE_MS = 600_000;
-/** After a zygote that could not be started, or did not fork, children boot for this long, and each time twice as long. */
+/** After a zygote failed to start or to fork, children boot for this long, which doubles with each failure. */
 const FIRST_RETRY_MS = 10_000;
 const MAX_RETRY_MS = 3_600_000;
 
@@ -25,41 +25,40 @@ const answerSchema = z.discriminatedUnion("method", [
 ]);
 
 export interface ZygoteStatus {
-  /** Of the present one, since it was ready. */
+  /** Age of the current one, since it was ready. */
   ageMs: number;
-  /** Children forked from the present one. */
+  /** Children forked from the current one. */
   forks: number;
-  /** How often it was replaced since the environment was activated. */
+  /** Replacements since the environment was activated. */
   renewals: number;
-  /** Of the replaced ones, those that hung, ended or forked nothing. */
+  /** Replacements because it hung, ended or did not fork. */
   failures: number;
 }
 
 export interface Zygotes extends AsyncDisposable {
-  /** Forks a child, which then is like one that has booted; boots one where there is no zygote. */
+  /** Forks a child, or boots one without a zygote. */
   readonly start: StartProcess;
-  /** Starts the zygote, unless there is one, or children boot for a while. */
+  /** Starts the zygote, unless there is one or children boot for a while. */
   prepare(): void;
-  /** A fork was taken over, or may have been: no later child shares its layout of memory. */
+  /** Call if a fork may have been taken over: no later child shares its memory layout. */
   replaceSuspected(): void;
-  /** Null: children boot at present. */
+  /** Returns null while children boot. */
   status(): ZygoteStatus | null;
 }
 
-/** One zygote for each limit of memory, which is fixed when V8 starts. */
+/** One zygote per memory limit, which is fixed when V8 starts. */
 export interface ZygoteClasses extends AsyncDisposable, Pick<Zygotes, "replaceSuspected"> {
-  /** Starts a child for runs with this limit. The usual one's is kept; another limit's zygote starts when it is first asked for. */
+  /** Starts a child for runs with this limit. The zygote of an unusual limit starts with its first use. */
   start(memoryMb: number): StartProcess;
-  /** Of all together; the age is that of the usual one. Null: usual children boot at present. */
+  /** Sums up all zygotes, with the age of the usual one. Returns null while usual children boot. */
   status(): ZygoteStatus | null;
 }
 
 export interface ZygoteOptions {
   launch: ChildLaunch;
   startZygote(program: Program): Promise<ZygoteProcess>;
-  /** Boots a child. */
   boot: StartProcess;
-  /** Why there is no zygote, and children boot meanwhile, or why it was replaced. */
+  /** Reports why children boot without a zygote, or why it was replaced. */
   onError(error: Error): void;
 }
 
@@ -67,7 +66,7 @@ interface Zygote {
   child: Child;
   readySince: number;
   forks: number;
-  /** Why it has ended, once it has. */
+  /** The reason, once it has ended. */
   readonly end: string;
   fork(program: Program): Promise<StartedProcess>;
 }
@@ -76,7 +75,7 @@ export function keepZygotes(options: ZygoteOptions): Zygotes {
   const { launch, startZygote, boot, onError } = options;
   const closing = new AbortController();
   const ending = new Set<Promise<unknown>>();
-  /** Null until it is needed; resolves with null while children boot. */
+  /** Null until needed; resolves with null while children boot. */
   let next: Promise<Zygote | null> | null = null;
   let present: Zygote | null = null;
   let renewals = 0;
@@ -98,7 +97,7 @@ export function keepZygotes(options: ZygoteOptions): Zygotes {
   function bootMeanwhile(error: Error): void {
     if (closing.signal.aborted) return;
     next = Promise.resolve(null);
-    // Then at once, and not with the next run: that would wait for it.
+    // Not with the next run, which would wait for it.
     setTimeout(() => {
       next = closing.signal.aborted ? null : open();
     }, retryMs).unref();
@@ -106,7 +105,7 @@ export function keepZygotes(options: ZygoteOptions): Zygotes {
     retryMs = Math.min(retryMs * 2, MAX_RETRY_MS);
   }
 
-  /** Told once, however many starts wait for it; one that was replaced on purpose has not failed. */
+  /** Reports once, however many starts wait. A zygote that was replaced on purpose has not failed. */
   function fail(zygote: Zygote, { message }: Error): void {
     if (present !== zygote) return;
     failures += 1;
@@ -128,7 +127,7 @@ export function keepZygotes(options: ZygoteOptions): Zygotes {
 
   return {
     async start(program) {
-      // One that has ended, or takes no order, gives way to another; not more than once, or a start could go on for ever.
+      // A zygote that has ended or does not respond is replaced once; otherwise a start might never end.
       for (let attempt = 1; ; attempt++) {
         if (present !== null && isWornOut(present)) retire(present);
         next ??= open();
@@ -162,7 +161,7 @@ export function keepZygotes(options: ZygoteOptions): Zygotes {
   };
 }
 
-/** `launchFor`: of a zygote with that limit; `onSuspected`: what waits may share the layout of a zygote that was replaced. */
+/** `onSuspected` must replace waiting children, which may share the layout of a replaced zygote. */
 export function keepZygoteClasses(
   usualMb: number,
   launchFor: (memoryMb: number) => ChildLaunch,
@@ -170,7 +169,7 @@ export function keepZygoteClasses(
 ): ZygoteClasses {
   const keep = (memoryMb: number) => keepZygotes({ ...options, launch: launchFor(memoryMb) });
   const usual = keep(usualMb);
-  /** The one that was used longest ago comes first. */
+  /** Least recently used first. */
   const others = new Map<number, { zygotes: Zygotes; idle: NodeJS.Timeout }>();
   const ending = new Set<Promise<unknown>>();
   const ended = { renewals: 0, failures: 0 };
@@ -198,7 +197,7 @@ export function keepZygoteClasses(
     start(memoryMb) {
       if (memoryMb === usualMb) return usual.start;
       const isOneStarting = [...others.values()].some(({ zygotes }) => zygotes.status() === null);
-      // One at a time: runs that each have another limit cost no more than a boot and now and then a zygote.
+      // One at a time, so that runs that all have different limits cost a boot each and rarely a zygote.
       if (isOneStarting && !others.has(memoryMb)) return options.boot;
       const other = others.get(memoryMb) ?? add(memoryMb);
       others.delete(memoryMb);
@@ -210,7 +209,7 @@ export function keepZygoteClasses(
     },
     replaceSuspected() {
       for (const zygotes of list()) zygotes.replaceSuspected();
-      // Also without one: children that wait may be of one that was replaced before.
+      // Also without a zygote: waiting children may be forks of an earlier one.
       options.onSuspected();
     },
     status() {
@@ -250,7 +249,7 @@ async function openZygote(
     return zygote;
   });
   const zygote = await started.promise;
-  /** In the order in which they were asked for. */
+  /** In the order of the requests. */
   const awaited: PromiseWithResolvers<number>[] = [];
   let end: string | null = null;
   const fail = (message: string) => {
@@ -261,7 +260,7 @@ async function openZygote(
   child.channel.attach({
     message({ value }) {
       const answer = answerSchema.safeParse(value).data;
-      // Who waits is left in line where there is no answer, and fails with the rest.
+      // Without a reply the waiting start stays in line, and fails with the others.
       const waiting = answer && awaited.shift();
       if (answer === undefined || waiting === undefined) fail("the zygote said something unexpected");
       else if (answer.method === "forked") waiting.resolve(answer.params.pid);

@@ -1,62 +1,59 @@
 /**
- * CPU time, memory and threads of children: what they may take, and what they take, read from /proc. Ends nothing itself,
- * it calls back. Where there is no /proc it reports zeros and says so.
+ * Watches CPU time, memory and threads of children through /proc. Calls back instead of ending them. Without /proc it reports zeros
+ * and `isSupported` is false.
  */
 import { closeSync, existsSync, openSync, readSync } from "node:fs";
 import type { StartedProcess, StartProcess } from "./start-process.ts";
 
 const BYTES_PER_MB = 1024 * 1024;
-/** Beside its heap a process needs code, stacks and young space. */
+/** A process needs code, stacks and young space beside its heap. */
 const KERNEL_SLACK_MB = 48;
 /** More than the kernel's: a script can handle an allocation that is refused, but not being ended by the monitor. */
 const WATCH_SLACK_MB = 64;
-/** What a child has before its script, and what the kernel counts in a control group beside its own memory, at most. */
+/** The most that a child has before its script, and that the kernel counts in a control group beside its memory. */
 const GROUP_BASE_MB = 96;
 
-/** Bytes a process with this limit may add, from the moment it is ready, before the kernel refuses more. */
+/** Bytes that a process with this limit may add after `ready` before the kernel refuses more. */
 export function toKernelBudget(memoryMb: number): number {
   return (memoryMb + KERNEL_SLACK_MB) * BYTES_PER_MB;
 }
 
-/** Bytes its own memory may grow by before the monitor reports it. */
+/** Bytes that its own memory may grow by before the monitor reports it. */
 export function toWatchBudget(memoryMb: number): number {
   return (memoryMb + WATCH_SLACK_MB) * BYTES_PER_MB;
 }
 
-/** Bytes for everything of a process with this limit, pages of files and the kernel's own included. */
+/** Bytes of a control group for a process with this limit, including pages of files and of the kernel. */
 export function toGroupBudget(memoryMb: number): number {
   return toWatchBudget(memoryMb) + GROUP_BASE_MB * BYTES_PER_MB;
 }
 
-/** Of a child, with a few to spare: more are started by code that has taken it over. */
+/** A few more than a child needs. Only code that has taken it over starts more. */
 export const MAX_THREADS = 64;
 const DEFAULT_INTERVAL_MS = 30;
 /** USER_HZ, the unit of /proc/<pid>/stat, is 100 on every Linux that Node runs on. */
 const MS_PER_TICK = 10;
-/** What the two tick counters of /proc/<pid>/stat may be off together. */
+/** Error of the two tick counters of /proc/<pid>/stat together. */
 const TICK_ERROR_MS = 2 * MS_PER_TICK;
 
 export interface WatchLimits {
-  /** CPU time from the start of the watch. */
+  /** CPU time since the start of the watch. */
   cpuMs: number | null;
-  /** Growth of memory that is the process's own (see readStatusOwnBytes), from the start of the watch. */
+  /** Growth of the process's own memory (readStatusOwnBytes) since the start of the watch. */
   memoryBytes: number | null;
 }
 
-/** `threads`: more than MAX_THREADS, which is no limit of a run but a sign that its process was taken over. */
+/** `threads` is not a limit of a run: more than MAX_THREADS shows that its process was taken over. */
 export type Exceeded = "cpu" | "memory" | "threads";
 
 export interface Watch {
-  /**
-   * Reads once more and stops watching; call it while the process is still there, and before it is killed, for exact
-   * numbers. Later calls repeat the answer.
-   */
+  /** Reads once more and stops watching. Call it before the process is killed, for exact numbers. Later calls return the same. */
   finish(): { cpuMs: number; peakMemoryBytes: number };
 }
 
 export interface Monitor extends Disposable {
   readonly isSupported: boolean;
-  /** Watches a process that has not been reaped. `onLimit` is called once at most, from the timer. */
+  /** Watches a process that was not reaped yet. Calls `onLimit` once at most, from the timer. */
   watch(pid: number, limits: WatchLimits, onLimit: (limit: Exceeded) => void): Watch;
 }
 
@@ -70,7 +67,7 @@ interface Watched {
 
 interface Sample {
   cpuMs: number;
-  /** The most that was resident since the process began. */
+  /** Peak of the resident memory. */
   peakBytes: number;
   ownBytes: number;
   threads: number;
@@ -78,7 +75,7 @@ interface Sample {
 
 const NOTHING: Sample = { cpuMs: 0, peakBytes: 0, ownBytes: 0, threads: 0 };
 
-/** Makes a monitor; its timer runs only while something is watched. */
+/** Its timer runs only while something is watched. */
 export function createMonitor(intervalMs: number = DEFAULT_INTERVAL_MS): Monitor {
   const isSupported = process.platform === "linux" && existsSync("/proc/self/status");
   const watched = new Set<Watched>();
@@ -121,7 +118,7 @@ export function createMonitor(intervalMs: number = DEFAULT_INTERVAL_MS): Monitor
           const exactMs = exactAtStart === null || exactAtEnd === null ? 0 : exactAtEnd - exactAtStart;
           const tickMs = entry.last.cpuMs - first.cpuMs;
           usage = {
-            // The exact counter is that of the main thread only: what other threads used shows in the ticks.
+            // The exact counter covers only the main thread; the ticks include the others.
             cpuMs: Math.max(0, tickMs > exactMs + TICK_ERROR_MS || exactMs === 0 ? tickMs : exactMs),
             peakMemoryBytes: entry.last.peakBytes,
           };
@@ -143,10 +140,10 @@ function findExceeded({ limits: { cpuMs, memoryBytes }, first }: Watched, sample
   return sample.threads > MAX_THREADS ? "threads" : null;
 }
 
-/** Null once the process is gone: the sample before remains. */
+/** Returns null and keeps the last sample once the process is gone. */
 function takeSample(entry: Watched): Sample | null {
   const sample = readSample(entry.pid);
-  // A process that has ended has no memory any more, and gVisor does not keep the peak.
+  // An ended process has no memory, and gVisor does not keep the peak.
   if (sample !== null)
     entry.last = { ...sample, peakBytes: Math.max(sample.peakBytes, entry.last.peakBytes) };
   return sample;
@@ -154,7 +151,7 @@ function takeSample(entry: Watched): Sample | null {
 
 const scratch = Buffer.allocUnsafeSlow(4096);
 
-/** A small file of /proc; null once the process is gone. */
+/** Returns null once the process is gone. */
 function readProc(path: string): string | null {
   let fd: number;
   try {
@@ -175,7 +172,7 @@ function readSample(pid: number): Sample | null {
   const stat = readProc(`/proc/${pid}/stat`);
   const status = readProc(`/proc/${pid}/status`);
   if (stat === null || status === null) return null;
-  // The second field is a name that may hold anything; the fields after its closing bracket are plain.
+  // The second field is a name that may contain anything; the fields after its closing bracket are plain.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return {
     cpuMs: (Number(fields[11]) + Number(fields[12])) * MS_PER_TICK,
@@ -185,16 +182,15 @@ function readSample(pid: number): Sample | null {
   };
 }
 
-/** CPU time of the main thread in nanosecond resolution, where the kernel keeps it. */
+/** Returns CPU time of the main thread, measured in nanoseconds, or null if the kernel does not keep it. */
 function readExactCpuMs(pid: number): number | null {
   const nanoseconds = Number(readProc(`/proc/${pid}/schedstat`)?.split(" ", 1)[0]);
   return Number.isFinite(nanoseconds) ? nanoseconds / 1e6 : null;
 }
 
 /**
- * The text of a field of /proc/<pid>/status (proc_pid_status(5)); null: the kernel does not have it, or the process has no
- * memory any more. Without patterns, which cost more to compile than a file of this size to search. A name in the file
- * cannot hold a line break: the kernel writes `\\n` for it.
+ * Returns a field of /proc/<pid>/status (proc_pid_status(5)), or null if the kernel lacks it or the process has ended. Searches
+ * without a regular expression, which would take longer to compile. A name cannot contain a line break: the kernel writes `\\n`.
  */
 export function readStatusField(status: string, name: string): string | null {
   const label = `${name}:`;
@@ -205,8 +201,8 @@ export function readStatusField(status: string, name: string): string | null {
 }
 
 /**
- * Bytes that are the process's own, in memory or swapped out: what it has written, what it shares with no file, and the page
- * tables for both. Where the kernel does not tell them apart (gVisor), all that is resident.
+ * Returns the process's own bytes, in memory or swapped out: what it wrote, shared memory without a file, and page tables. If the
+ * kernel does not separate them (gVisor), returns all resident bytes.
  */
 function readStatusOwnBytes(status: string): number {
   let own = readStatusBytes(status, "RssAnon");
@@ -216,21 +212,21 @@ function readStatusOwnBytes(status: string): number {
 }
 const OTHER_OWN = ["RssShmem", "VmPTE", "VmSwap"];
 
-/** A field that the kernel gives in kB, in bytes; null as for readStatusField. */
+/** Converts a field in kB to bytes. Returns null like readStatusField. */
 export function readStatusBytes(status: string, name: string): number | null {
   const field = readStatusField(status, name);
   return field === null ? null : Number.parseInt(field, 10) * 1024;
 }
 
-/** Bytes of memory that are the process's own; 0 for one that is gone, and where there is no /proc. */
+/** Returns 0 for a process that is gone, and without /proc. */
 export function readOwnBytes(pid: number): number {
   const status = readProc(`/proc/${pid}/status`);
   return status === null ? 0 : readStatusOwnBytes(status);
 }
 
 /**
- * Bytes a process takes, what it shares with others in equal parts: a fork has most of its memory in common with its siblings.
- * Where the kernel does not tell that (gVisor), what is its own.
+ * Returns a process's bytes, with shared memory divided among its users: a fork shares most of its memory with its siblings. If the
+ * kernel does not report that (gVisor), returns its own bytes.
  */
 function readShareBytes(pid: number): number {
   const rollup = readProc(`/proc/${pid}/smaps_rollup`);
@@ -238,15 +234,15 @@ function readShareBytes(pid: number): number {
   return share ?? readOwnBytes(pid);
 }
 
-/** Reading it takes the kernel a millisecond for each process. */
+/** Reading takes the kernel a millisecond per process. */
 const MAX_TOTAL_AGE_MS = 2000;
 
-/** Starts processes with `start`, and sums up what memory they take together. */
+/** Starts processes with `start` and sums up their memory. */
 export function trackProcesses(start: StartProcess): {
   readonly start: StartProcess;
-  /** Counts a process that was started in another way, and answers it. */
+  /** Adds a process that was started in another way, and returns it. */
   track<T extends StartedProcess>(started: T): T;
-  /** Bytes that the processes take together, at most MAX_TOTAL_AGE_MS old; undefined where there is no /proc. */
+  /** Returns bytes of all processes, at most MAX_TOTAL_AGE_MS old, or undefined without /proc. */
   readMemoryBytes(): number | undefined;
 } {
   const pids = new Set<number>();

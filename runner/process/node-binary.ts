@@ -1,4 +1,4 @@
-/** Which Node runs the children: the pinned platform package, else the one that runs the server, as in the container image. */
+/** Finds the Node that runs children: the pinned platform package, else the server's Node, as in the container image. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DIST, findPackage } from "../paths.ts";
@@ -14,11 +14,11 @@ export interface NodeBinary {
   path: string;
   /** With a leading `v`, as a child reports it. */
   version: string;
-  /** Whether this version is the one that package.json pins. */
+  /** True if package.json pins this version. */
   isPinned: boolean;
 }
 
-/** Finds the binary. Never throws: what runs the server exists. */
+/** Never throws, because the server's Node exists. */
 export function findNodeBinary(): NodeBinary {
   const name = PLATFORM_PACKAGES[`${process.platform}-${process.arch}`];
   try {
@@ -29,7 +29,7 @@ export function findNodeBinary(): NodeBinary {
       if (existsSync(path)) return { path, version: `v${version}`, isPinned: true };
     }
   } catch {
-    // Not installed for this platform: the fall-back below is reported with the isolation.
+    // Not installed for this platform. The isolation report names the fallback below.
   }
   return {
     path: process.execPath,
@@ -38,7 +38,7 @@ export function findNodeBinary(): NodeBinary {
   };
 }
 
-/** The platform packages are pinned together, so any of them tells. */
+/** Any platform package will do: they are pinned together. */
 function isPinnedVersion(version: string): boolean {
   try {
     const { optionalDependencies } = JSON.parse(readFileSync(join(DIST, "../../package.json"), "utf8"));

@@ -1,6 +1,6 @@
 /**
- * Starts a program with three pipes and an environment of one variable, and knows when it has ended. The plain way, by
- * the server's main thread; a jail starts its children through the same interface.
+ * Starts a program with three pipes and an environment of one variable, and reports its exit. This is the plain way, from the
+ * server's main thread; a jail starts its children through the same interface.
  */
 import { writeFileSync } from "node:fs";
 import type { Readable, Writable } from "node:stream";
@@ -20,9 +20,9 @@ export interface Program {
   path: string;
   args: string[];
   cwd: string;
-  /** The control group it is born in. Only a jail has any. */
+  /** The control group it is born in; only in a jail. */
   group?: BirthGroup | null;
-  /** A descriptor of the server that becomes its standard input, in place of a pipe. Only in a jail. */
+  /** A descriptor that becomes its standard input instead of a pipe; only in a jail. */
   stdin?: number;
 }
 
@@ -45,8 +45,8 @@ export interface StartedProcess {
 export type StartProcess = (program: Program) => Promise<StartedProcess>;
 
 /**
- * Has the kernel end this process and what it forks before the server when memory runs out: that costs one run, not all of them.
- * Everyone may raise the score of their own processes. Does nothing without /proc, or when the process has ended.
+ * Makes the kernel kill this process and its forks before the server when memory runs out: one run is lost instead of all. Any user
+ * may raise the score of own processes. Does nothing without /proc or after the exit.
  */
 export function endFirstWithoutMemory(pid: number | undefined): void {
   try {
@@ -54,10 +54,10 @@ export function endFirstWithoutMemory(pid: number | undefined): void {
   } catch {}
 }
 
-/** Starts `program`. Rejects with a sentence when the system cannot start it. */
+/** Rejects with a message for the operator if the system cannot start the program. */
 export const startProcess: StartProcess = async (program) => {
   if (program.group) throw new Error(`${program.path} can be born in a control group in a jail only`);
-  // Loaded only where nothing is jailed: a program that runs one jailed script does not need it.
+  // Loaded on demand: jailed children do not need it.
   const { execa } = await import("execa");
   const subprocess = execa(program.path, program.args, {
     cwd: program.cwd,
@@ -69,7 +69,7 @@ export const startProcess: StartProcess = async (program) => {
     buffer: false,
     reject: false,
     cleanup: false,
-    // A session of its own: Ctrl-C in the server's terminal must not end the runs that the server lets finish.
+    // Its own session: Ctrl-C in the server's terminal must not end runs that the server lets finish.
     detached: true,
     forceKillAfterDelay: false,
     killSignal: "SIGKILL",

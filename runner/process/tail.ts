@@ -1,8 +1,8 @@
-/** The last bytes of a stream that is kept for error messages only. */
+/** Keeps the last bytes of a stream for error messages. */
 import type { Readable } from "node:stream";
 
 export interface Tail {
-  /** The last bytes as text. Waits for the stream to end, `maxWaitMs` at most. */
+  /** Waits for the stream to end, `maxWaitMs` at most, and returns its last bytes as text. */
   read(maxWaitMs: number): Promise<string>;
 }
 

@@ -1,7 +1,7 @@
 /**
- * What the runner puts into the system's temporary folder: empty directories for children to stand in, and the canaries of the
- * self-test. Their names hold the server's process id, so that those of a server that was killed are removed by the next one. Made
- * synchronously: each takes less time than handing it to a thread.
+ * The runner's files in the system's temporary folder: empty working directories of children, and canaries of the self-test. Names
+ * contain the server's process id, so that the next server removes those of a killed one. Made synchronously, which takes less time
+ * than handing it to a thread.
  */
 import {
   chmodSync,
@@ -16,7 +16,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** Only process ids of the same namespace tell anything: two containers may share a temporary folder. */
+/** Process ids count only within a namespace: two containers may share a temporary folder. */
 const NAMESPACE = readPidNamespace();
 const NAME = /^cyrnel-(?:run|slot|doctor|canary)-(\d+)-(\d+)-\w{6}$/;
 
@@ -25,18 +25,18 @@ export interface Temporary extends AsyncDisposable {
 }
 
 /**
- * Makes an empty directory without the right to write, and removes what servers that are gone have left. Disposing removes
- * it, and fails where it is no longer empty.
+ * Makes an empty read-only directory, and removes leftovers of servers that are gone. Disposing removes it, and fails if it is no
+ * longer empty.
  */
 export async function openEmptyFolder(kind: "run" | "slot" | "doctor"): Promise<Temporary> {
   const path = mkdtempSync(join(tmpdir(), namePrefix(kind)));
   chmodSync(path, 0o500);
-  // In the background: no start depends on it.
+  // In the background, because no start depends on it.
   setImmediate(removeLeftovers);
   return { path, [Symbol.asyncDispose]: async () => rmdirSync(path) };
 }
 
-/** Makes a file that its owner may read and execute; it is no program. Disposing removes it. */
+/** Makes an executable file that is not a program. Disposing removes it. */
 export async function openCanary(): Promise<Temporary> {
   const folder = mkdtempSync(join(tmpdir(), namePrefix("canary")));
   const path = join(folder, "canary");
@@ -48,7 +48,7 @@ function namePrefix(kind: string): string {
   return `cyrnel-${kind}-${NAMESPACE}-${process.pid}-`;
 }
 
-/** Another user's are left alone, and of two servers that start at once one is quicker. */
+/** Skips files of other users, and those that another server has just removed. */
 function removeLeftovers(): void {
   if (NAMESPACE === "0") return;
   for (const name of listTemporary()) {
@@ -72,7 +72,7 @@ function listTemporary(): string[] {
   }
 }
 
-/** 0 where there is no /proc: nothing is removed there either. */
+/** Returns 0 without /proc, where nothing is removed either. */
 function readPidNamespace(): string {
   try {
     return /\d+/.exec(readlinkSync("/proc/self/ns/pid"))?.[0] ?? "0";

@@ -1,7 +1,6 @@
-/** Looks at a child from outside: what it holds and what it was given. Trusts nothing the child says. Linux only. */
+/** Checks descriptors and environment of a child from outside, on Linux. Trusts nothing that the child says. */
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 
-/** A child's whole environment. */
 export const CHILD_ENVIRONMENT = { TZ: "UTC" } as const;
 
 export type OutsideCheck =
@@ -9,7 +8,7 @@ export type OutsideCheck =
   | { kind: "unknown"; why: string }
   | { kind: "refused"; why: string };
 
-/** Checks descriptors and environment of process `pid`, which must be a child that has said it has booted. */
+/** `pid` must be a child that said `booted`. */
 export function verifyFromOutside(pid: number): OutsideCheck {
   if (process.platform !== "linux") return { kind: "unknown", why: `${process.platform} has no /proc` };
   try {
@@ -23,7 +22,7 @@ export function verifyFromOutside(pid: number): OutsideCheck {
   }
 }
 
-/** A descriptor that is neither one of the three given nor the runtime's own; null if there is none. */
+/** Returns a descriptor that is neither one of the three given nor the runtime's own, or null. */
 function findStrayDescriptor(pid: number): string | null {
   const pipes = new Map<string, string[]>();
   for (const fd of readdirSync(`/proc/${pid}/fd`)) {
@@ -33,7 +32,7 @@ function findStrayDescriptor(pid: number): string | null {
     if (!target.startsWith("pipe:")) return `${fd} (${target})`;
     pipes.set(target, [...(pipes.get(target) ?? []), fd]);
   }
-  // The runtime's own pipes have both their ends in the child; a pipe from elsewhere has one.
+  // The runtime's own pipes have both ends in the child; a pipe from elsewhere has one.
   for (const [target, fds] of pipes) if (fds.length !== 2) return `${fds[0]} (${target})`;
   return null;
 }

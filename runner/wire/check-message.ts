@@ -1,4 +1,4 @@
-/** What a message of a child is checked for, and what it breaks where it is none. */
+/** Validates messages of a child. */
 import type { z } from "zod";
 import type { Frame } from "./frames.ts";
 import {
@@ -9,12 +9,12 @@ import {
   type SessionLimits,
 } from "./protocol.ts";
 
-/** The child broke the protocol or a size limit; `message` says which, for the log and the run's error. */
+/** A breach of the protocol or of a size limit. `message` goes into the log and the run's error. */
 export interface Violation {
   kind: "violation";
   reason: "sandbox_violation" | "output_limit";
   message: string;
-  /** A script that is no more than a script can do it too. Anything else is done by one that has taken over its child. */
+  /** A plain script can cause it too. Any other violation shows that the child was taken over. */
   mayBeHonest?: true;
 }
 
@@ -22,12 +22,12 @@ export function violation(message: string, reason: Violation["reason"] = "sandbo
   return { kind: "violation", reason, message };
 }
 
-/** Of what the realm sets no limit to, so that a script can go beyond. */
+/** For limits that the realm does not enforce, so that a plain script can exceed them. */
 export function exceeding(message: string): Violation {
   return { ...violation(message, "output_limit"), mayBeHonest: true };
 }
 
-/** The message a frame holds, or the limit or rule it breaks. `totalBytes`: of all frames of the run so far. */
+/** Returns the frame's message, or the rule it breaks. `totalBytes` counts all frames of the run so far. */
 export function checkMessage(
   frame: Frame,
   totalBytes: number,

@@ -1,20 +1,19 @@
 /**
- * The bytes of a frame: a 4-byte big-endian length and that many bytes of UTF-8 JSON. Where the length's first bit is set, the
- * length of an attachment follows it, in 4 bytes as well, and its bytes follow the JSON. Pure functions and one reader; knows no
- * stream and no message. Everything read here is hostile: sizes are checked before memory is taken, nesting before parsing.
+ * Frames: a 4-byte big-endian length and that many bytes of UTF-8 JSON. If the length's first bit is set, a 4-byte length of an
+ * attachment follows it, and the attachment follows the JSON. Input is hostile: sizes are checked before memory is allocated, and
+ * nesting before parsing.
  */
 import { Buffer } from "node:buffer";
 import { measureDepth } from "../../kernel/json-depth.ts";
-// Not the whole of the SDK: a child, which has this file too, would have a schema library.
+// Not #sdk, which would bring a schema library into the child.
 import { parseExactJson } from "../../sdk/exact-json.ts";
 
-/** Twice as much with an attachment. */
 export const FRAME_HEADER_BYTES = 4;
 const HAS_ATTACHMENT = 0x8000_0000;
-/** First buffer for a frame that arrives in pieces; it doubles as bytes really arrive, never on the announcement alone. */
+/** First buffer for a frame that arrives in pieces. It doubles as bytes arrive, never on the announced length alone. */
 const FIRST_PIECE_BYTES = 64 * 1024;
 
-/** Why bytes could not become a message: `size` for a frame over its limit, `malformed` for all else. */
+/** `size` is a frame over its limit, `malformed` anything else. */
 export class FrameError extends Error {
   override readonly name = "FrameError";
   readonly kind: "size" | "malformed";
@@ -24,33 +23,32 @@ export class FrameError extends Error {
   }
 }
 
-/** A message as it came in: parsed, with what its text measured. */
 export interface Frame {
   value: unknown;
-  /** Of its JSON. */
+  /** Bytes of its JSON. */
   bytes: number;
   depth: number;
-  /** Bytes beside the JSON; the receiver's own. */
+  /** A copy, owned by the receiver. */
   attachment: Buffer | null;
 }
 
 export interface FrameReader {
-  /** Takes the next bytes of the stream; call `next` until it answers null before pushing more. */
+  /** Takes the next bytes of the stream. Call `next` until it returns null before pushing more. */
   push(chunk: Uint8Array): void;
-  /** The next complete frame's JSON, valid until the next push; null when more bytes are needed. Throws FrameError. */
+  /** Returns the next frame's JSON, valid until the next push, or null if more bytes are needed. @throws FrameError */
   next(): Buffer | null;
-  /** What was attached to the frame that `next` has answered last; valid as long as that. */
+  /** Attachment of the last frame, valid as long as its JSON. */
   readonly attachment: Buffer | null;
-  /** Bytes taken in that belong to no frame handed out yet. */
+  /** Bytes of frames that were not returned yet. */
   readonly bufferedBytes: number;
 }
 
-/** A buffer for pieces up to this is kept for the next frame that comes in pieces. */
+/** A buffer up to this size is reused for the next frame that arrives in pieces. */
 export const MAX_KEPT_PIECE_BYTES = 512 * 1024;
 
 /**
- * Cuts a byte stream into frames. Holds at most one pushed chunk and one frame of the largest size. `isTrusted`: a frame that is
- * announced comes, so its memory is taken at once.
+ * Cuts a byte stream into frames. Holds at most one pushed chunk and one frame of the largest size. If `isTrusted`, the memory of
+ * an announced frame is allocated at once.
  */
 export function createFrameReader(
   maxFrameBytes: number,
@@ -62,7 +60,7 @@ export function createFrameReader(
   const header = Buffer.alloc(2 * FRAME_HEADER_BYTES);
   let headerFilled = 0;
   let jsonBytes = 0;
-  /** Of JSON and attachment; negative until the header is there. */
+  /** Bytes of JSON and attachment; negative until the header is complete. */
   let frameBytes = -1;
   let piece: Buffer | null = null;
   let pieceFilled = 0;
@@ -77,7 +75,7 @@ export function createFrameReader(
     return headerFilled === bytes;
   }
 
-  /** Answers whether the whole header is there. */
+  /** Returns whether the header is complete. */
   function readHeader(): boolean {
     if (headerFilled < FRAME_HEADER_BYTES) {
       if (!fillHeader(FRAME_HEADER_BYTES)) return false;
@@ -100,7 +98,7 @@ export function createFrameReader(
   function grow(current: Buffer | null, needed: number): Buffer {
     if (current !== null && current.length >= needed) return current;
     if (current === null && kept !== null && kept.length >= needed) return kept;
-    // An attachment is small enough for all of it at once.
+    // An attachment is small enough to be allocated at once.
     const first = FIRST_PIECE_BYTES + (frameBytes === jsonBytes ? 0 : maxAttachmentBytes);
     const size = isTrusted
       ? frameBytes
@@ -162,12 +160,12 @@ function requireSize(bytes: number, maxBytes: number, what: string): void {
   if (bytes === 0) throw new FrameError("malformed", `an empty ${what}`);
 }
 
-/** A message as one frame. Throws what JSON.stringify throws (BigInt, cycles). */
+/** @throws what JSON.stringify throws (BigInt, cycles). */
 export function encodeFrame(message: unknown): Buffer {
   return encodeFrameText(JSON.stringify(message));
 }
 
-/** JSON text as one frame; in `room` where it fits. Of one with an attachment, what comes before that. */
+/** Encodes JSON text, into `room` if it fits. Without the attachment, which follows the frame. */
 export function encodeFrameText(text: string, attachmentBytes = 0, room?: Buffer): Buffer {
   const length = Buffer.byteLength(text);
   const headerBytes = attachmentBytes === 0 ? FRAME_HEADER_BYTES : 2 * FRAME_HEADER_BYTES;
@@ -180,24 +178,23 @@ export function encodeFrameText(text: string, attachmentBytes = 0, room?: Buffer
   return frame;
 }
 
-/** A package as a child gets it, beside its text what it takes to compile and to show it. */
 export interface PackageParts {
-  /** In parentheses, the last one on a line of its own. Latin-1, or UTF-16 if it is wide. */
+  /** In parentheses, the last one on its own line. Latin-1, or UTF-16 if `isWide`. */
   source: Buffer;
   isWide: boolean;
-  /** Of V8; empty: there is none. */
+  /** V8's code cache, or empty. */
   cache: Buffer;
-  /** UTF-8; empty: there are none. */
+  /** Source mappings in UTF-8, or empty. */
   mappings: Buffer;
 }
 
 /**
- * One byte that no JSON text begins with, one that says how wide the source is, two lengths, and nothing up to where a code cache
- * may begin that V8 reads in place: it copies one whose address is no multiple of eight.
+ * A byte that no JSON text begins with, a byte for the width of the source, two lengths, and padding: V8 reads a code cache in
+ * place only if its address is a multiple of eight.
  */
 const PACKAGE_HEADER_BYTES = 16;
 
-/** The pieces of a frame that holds a package instead of a message. */
+/** Returns the pieces of a frame that holds a package. */
 export function encodePackage({ source, isWide, cache, mappings }: PackageParts): Buffer[] {
   const header = Buffer.alloc(FRAME_HEADER_BYTES + PACKAGE_HEADER_BYTES);
   header.writeUInt32BE(PACKAGE_HEADER_BYTES + cache.length + mappings.length + source.length, 0);
@@ -207,7 +204,7 @@ export function encodePackage({ source, isWide, cache, mappings }: PackageParts)
   return [header, cache, mappings, source];
 }
 
-/** Takes the payload of such a frame apart, as views. */
+/** Returns views of the payload of such a frame. */
 export function decodePackage(payload: Buffer): PackageParts {
   const cacheEnd = PACKAGE_HEADER_BYTES + payload.readUInt32BE(2);
   const mappingsEnd = cacheEnd + payload.readUInt32BE(6);
@@ -220,10 +217,9 @@ export function decodePackage(payload: Buffer): PackageParts {
 }
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-/** How the realm begins a call. */
 const CALL = '{"jsonrpc":"2.0","id":';
 
-/** Parses a payload. Throws FrameError for broken UTF-8, broken JSON and nesting over `maxDepth`. */
+/** @throws FrameError for broken UTF-8, broken JSON and nesting over `maxDepth`. */
 export function parseFrame(payload: Buffer, maxDepth: number): Frame {
   const depth = measureDepth(payload, maxDepth);
   if (depth > maxDepth)
@@ -236,7 +232,7 @@ export function parseFrame(payload: Buffer, maxDepth: number): Frame {
   }
   let value: unknown;
   try {
-    // Parameters of a call keep the digits of a bigint.
+    // Parameters of calls keep all digits of a bigint.
     value = text.startsWith(CALL) ? parseExactJson(text) : JSON.parse(text);
   } catch {
     throw new FrameError("malformed", "a frame is not valid JSON");

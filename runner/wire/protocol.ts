@@ -1,49 +1,46 @@
 /**
- * Every message between the host and a child, both ways: JSON-RPC 2.0 in the frames of frames.ts, pieces of files attached to
- * them. The host checks each message of a child against these schemas; the child imports
- * types only. A frame's connection is its identity: no message names an execution.
+ * Every message between the host and a child: JSON-RPC 2.0 in the frames of frames.ts, with attached pieces of files. The host
+ * checks each message of a child against these schemas; the child imports only types. A connection serves one run, so no message
+ * names an execution.
  */
 import { z } from "zod";
 import { isJsonObject, runWarningSchema } from "#sdk";
 
-/** Raised whenever a message changes shape; a child with another version is refused. */
+/** Raise it whenever a message changes shape: a child with another version is rejected. */
 export const PROTOCOL_VERSION = 9;
 
-/** Bounds of one connection. Configurable ones are defaults. */
+/** Limits of one connection. Configurable ones are defaults. */
 export const PROTOCOL_LIMITS = {
-  /** One frame, child to host, except `end` (see maxEndBytes). */
+  /** One frame from a child, except those under maxEndBytes. */
   maxMessageBytes: 1024 * 1024,
-  /** The `end` and `output` frames, which carry a result or output. JSON text may be larger than the value's cap. */
+  /** Frames such as `end` and `output`: their JSON text may be larger than the limit of the value. */
   maxEndBytes: 8 * 1024 * 1024,
-  /** All frames of one run, child to host; those with pieces of files do not count. */
+  /** All frames of one run from a child, without pieces of files. */
   maxTotalBytes: 64 * 1024 * 1024,
-  /** Nesting of a message; checked on the text, before it is parsed. */
+  /** Nesting of a message, checked on the text before it is parsed. */
   maxDepth: 64,
   maxResultDepth: 512,
   maxOutputBytes: 4 * 1024 * 1024,
   maxResultBytes: 4 * 1024 * 1024,
-  /** One piece of a file, either way: the attachment of a frame. */
   maxFilePieceBytes: 256 * 1024,
-  /** Calls of one run that read or write files or read bodies; they do not count against `maxCalls`. */
+  /** Calls of one run for files and bodies, which do not count against `maxCalls`. */
   maxFileCalls: 50_000,
 } as const;
 
-/** Levels of the envelope round a value: the message and its `params`. */
+/** The message and its `params`, around a value. */
 export const ENVELOPE_DEPTH = 2;
 
-/** How much a run may send over its channel, and how often. */
 export interface SessionLimits {
   maxConcurrentCalls: number;
   maxCalls: number;
   maxMessageBytes: number;
   maxEndBytes: number;
   maxTotalBytes: number;
-  /** Bytes handed to `events` of each stream; what goes beyond is dropped after its first byte. */
+  /** Bytes passed on of each stream, and one more that shows the cut. */
   maxStdoutBytes: number;
   maxStderrBytes: number;
 }
 
-/** The limits of a session where nothing is configured. */
 export const DEFAULT_SESSION_LIMITS: SessionLimits = {
   maxConcurrentCalls: 32,
   maxCalls: 10_000,
@@ -54,33 +51,30 @@ export const DEFAULT_SESSION_LIMITS: SessionLimits = {
   maxStderrBytes: 1024 * 1024,
 };
 
-/** How the realm is set up; the same for the process child and for an isolate. */
+/** Sets up the realm, alike in a process child and an isolate. */
 export interface StartParams {
-  /**
-   * JavaScript: an expression that evaluates to an async function, which is given `module(specifier)` of
-   * runner/child/realm/imports.ts. ASCII or UTF-16 as it is.
-   */
+  /** A JavaScript expression for an async function that takes `module(specifier)` of runner/child/realm/imports.ts. */
   code: string;
-  /** Source map `mappings` (VLQ) from `code` to the submitted source, for stacks. */
+  /** Source map `mappings` from `code` to the submitted source, for stacks. */
   mappings: string;
   process: { id: number; ref: string | null };
-  /** JSON data: what the script finds as `cyrnel.input`. Absent: none. */
+  /** JSON data that the script finds as `cyrnel.input`. */
   input?: unknown;
-  /** In its place, where integers of it are bigints: JSON text, in which other numbers as large have a fraction. */
+  /** Replaces `input` if it has bigints: JSON text in which other numbers of that size have a fraction. */
   exactInput?: string;
   /** 32 random bytes, base64: seed of `crypto.getRandomValues`. */
   seed: string;
   /** Four integers from 0 to 2^32-1, not all zero: seed of `Math.random`. */
   randomSeed: number[];
-  /** The script names a clock beside `Date` and `performance`: `Temporal`, or formats that default to the time it is. */
+  /** The script names a clock besides `Date` and `performance`, such as `Temporal`. */
   readsWideClocks: boolean;
-  /** The workspace as the script finds it; absent without files. Sizes in bytes. */
+  /** The files of the workspace. */
   files?: { name: string; size: number; contentType: string }[];
-  /** Digests of the packages it imports: each follows in a frame of its own (`encodePackage` of frames.ts), in this order. */
+  /** Digests of the imported packages, which follow in this order, one frame each (`encodePackage` of frames.ts). */
   packages?: string[];
-  /** No run: it evaluates one package, and answers the code cache of it. */
+  /** Evaluates one package to make its code cache, instead of a script. */
   makesCodeCache?: true;
-  /** What the run did before: it does the same again, then goes on. */
+  /** The run to replay. */
   journal?: Journal;
   limits: {
     maxConcurrentCalls: number;
@@ -93,35 +87,35 @@ export interface StartParams {
   };
 }
 
-/** What a reply may carry about a failure on the host: never a stack. */
+/** A failure on the host as a script may see it: never with a stack. */
 export interface WireError {
   name: string;
   message: string;
   code?: string;
   status?: number;
-  /** Further members of the script's error, such as the headers and body of an HTTP answer. */
+  /** Further members of the error, such as the headers and body of an HTTP response. */
   data?: Record<string, unknown>;
 }
 
-/** Host to child. `start` comes exactly once, after `ready`; replies follow calls; `paused` of the child follows `pause`. */
+/** From the host. `start` comes once, after `ready`; replies follow calls; the child's `paused` follows `pause`. */
 export type HostMessage =
   | { jsonrpc: "2.0"; method: "start"; params: StartParams }
-  /** At the end of its turn the script is frozen until `resume`. `waiting`: the child is to send `waiting`. */
+  /** `pause` freezes the script after its turn, until `resume`. The child replies to `waiting` with `waiting`. */
   | { jsonrpc: "2.0"; method: "pause" | "resume" | "waiting" }
-  /** With `exact`, integers beyond the safe range are bigints; other numbers of that size have a fraction. */
+  /** With `exact`, integers beyond the safe range become bigints; other numbers of that size have a fraction. */
   | { jsonrpc: "2.0"; id: number; result: unknown; exact?: true }
   | { jsonrpc: "2.0"; id: number; error: { code: number; message: string; data: WireError } };
 
-/** What makes a run repeatable, besides its seeds and the replies to its calls. */
+/** What a replay needs besides seeds and replies. */
 export const journalSchema = z.strictObject({
-  /** What reached the script, in order: the id of a call that was replied to, or minus the id of a timer. */
+  /** Events that reached the script, in order: the id of an answered call, or minus the id of a timer. */
   events: z.array(z.int()).max(50_000),
-  /** Of the clock, in milliseconds since 1970. */
+  /** Readings of the clock, in milliseconds since 1970. */
   readings: z.array(z.number()).max(100_000),
 });
 export type Journal = z.infer<typeof journalSchema>;
 
-/** Methods whose calls carry what is in files: the log of calls keeps neither what they carry nor their replies. */
+/** Methods that carry contents of files, which the log of calls does not keep. */
 export const FILE_METHODS: ReadonlySet<CallMethod> = new Set([
   "readFile",
   "writeFile",
@@ -136,14 +130,14 @@ const toolId = z.strictObject({ serviceId: identifier, toolId: identifier });
 const query = z.string().max(1000).optional();
 const limit = z.int().min(1).max(200).optional();
 
-/** Taken as it is: a zod record would leave out a member called `__proto__`, and copy. */
+/** Not a zod record, which would copy the object without a member called `__proto__`. */
 const jsonObject = z.custom<Record<string, unknown>>(isJsonObject, "expected an object");
 
-/** Calls a script can make of its host, by method: the parameters of each. */
+/** Parameters of the calls that a script can make, by method. */
 export const callParamsSchemas = {
   /**
-   * With `saveAs` it answers `{answer, size}`: bytes of the file, null where the tool saved nothing. A request of `fetch` has the
-   * serviceId `fetch` and an empty toolId.
+   * With `saveAs` the reply is `{answer, size}`, the bytes of the file or null if the tool saved nothing. A request of `fetch` has
+   * the serviceId `fetch` and an empty toolId.
    */
   invoke: z.strictObject({
     serviceId: identifier,
@@ -161,7 +155,7 @@ export const callParamsSchemas = {
     message: z.string().min(1).max(10_000),
     schema: jsonObject.optional(),
   }),
-  /** Answers `{bytes}` and attaches so many; with `asText` `{text, bytes}`: whole characters of UTF-8, how many bytes they are. */
+  /** The reply is `{bytes}` with as many attached, or `{text, bytes}` with `asText`, which ends at a whole character. */
   readFile: z.strictObject({
     name: fileName,
     offset: z.int().min(0),
@@ -169,23 +163,23 @@ export const callParamsSchemas = {
     asText: z.literal(true).optional(),
   }),
   /**
-   * Pieces of one write have its number, counted by the child; the last one has no `more`, and with `discard` none of them counts.
-   * What is written is attached, or it is `text`, or nothing. Answers `{size}`.
+   * Pieces of one write share its number, counted by the child. The last one has no `more`; `discard` drops them all. The data is
+   * attached, or in `text`. The reply is `{size}`.
    */
   writeFile: z.strictObject({
     name: fileName,
     write: z.int().min(1),
     mode: z.enum(["replace", "append", "patch", "discard"]),
-    /** With `patch`: where in the file. */
+    /** Offset in the file for `patch`. */
     at: z.int().min(0).optional(),
     more: z.literal(true).optional(),
     text: z.string().optional(),
   }),
   removeFile: z.strictObject({ name: fileName }),
-  /** Answers `{size}`, as `resizeFile`. */
+  /** The reply is `{size}`, as for `resizeFile`. */
   copyFile: z.strictObject({ name: fileName, to: fileName, moves: z.literal(true).optional() }),
   resizeFile: z.strictObject({ name: fileName, size: z.int().min(0) }),
-  /** `call`: an \`invoke\` whose answer has a body that streams. Answers \`{base64}\`, the next piece, or null at its end. \`cancel\` of the call closes it. */
+  /** Reads the streaming body of an `invoke`. The reply is `{base64}`, the next piece, or null at the end. Canceling `call` closes it. */
   readBody: z.strictObject({ call: z.int().min(1) }),
 } as const;
 export type CallMethod = keyof typeof callParamsSchemas;
@@ -210,22 +204,22 @@ const text = z.strictObject({ text: z.string() });
 
 const attackAnswers = z.array(z.number()).max(100);
 
-/** The first message of a child: its locks are on, and what the host verifies from outside is there to be seen. */
+/** First message of a child: its locks are on, so the host can verify it from outside. */
 export const bootedParamsSchema = z.strictObject({
   protocol: z.int(),
   node: z.string().max(50),
-  /** What the kernel answered to what the child was told to try, in that order. */
+  /** Results of the system calls that the child was told to try, in that order. */
   answers: z.strictObject({ birth: attackAnswers, locked: attackAnswers }).optional(),
 });
 export type BootedParams = z.infer<typeof bootedParamsSchema>;
 
-/** The second: what the child made for its script, which it can be given now. */
+/** Second message: the child is ready for its script. */
 export const readyParamsSchema = z.strictObject({
-  /** Layers of docs/security the child says it obtained by itself, by number. */
+  /** Layers of docs/security.md that the child says it obtained by itself. */
   layers: z.array(z.int().min(0).max(8)).max(9),
-  /** Whether the realm's code cache was accepted; false only costs time. */
+  /** True if V8 accepted the realm's code cache; false only costs time. */
   codeCache: z.boolean(),
-  /** Forked from a zygote: its V8 has other flags than one that was booted, and takes other code caches. */
+  /** Forked from a zygote, whose V8 flags need other code caches. */
   isFork: z.literal(true).optional(),
 });
 export type ReadyParams = z.infer<typeof readyParamsSchema>;
@@ -236,11 +230,11 @@ const scriptErrorSchema = z.strictObject({
   stack: z.string().max(100_000),
   line: z.int().positive().optional(),
   column: z.int().positive().optional(),
-  /** Of the source file in the workspace; absent for the submitted one. */
+  /** Name of the source file in the workspace, unless it is the submitted one. */
   file: z.string().max(255).optional(),
 });
 
-/** How a script ended, as the realm saw it. `result` is absent when the script returned nothing. */
+/** How a script ended, as its realm reports it. */
 export const endParamsSchema = z.discriminatedUnion("ok", [
   z.strictObject({ ok: z.literal(true), result: z.unknown().optional() }),
   z.strictObject({
@@ -252,7 +246,6 @@ export const endParamsSchema = z.discriminatedUnion("ok", [
 export type EndParams = z.infer<typeof endParamsSchema>;
 
 const codeCacheParamsSchema = z.strictObject({
-  /** Of the package. */
   digest: z.string().regex(/^[0-9a-f]{64}$/),
   data: z.string(),
 });
@@ -262,7 +255,7 @@ const waitingParamsSchema = z.strictObject({
   calls: z
     .array(
       z.strictObject({
-        /** 0: a timer. */
+        /** Zero for a timer. */
         id: z.int().min(0).max(1_000_000_000),
         line: z.int().positive(),
         file: z.string().max(255).optional(),
@@ -272,30 +265,29 @@ const waitingParamsSchema = z.strictObject({
 });
 export type WaitingParams = z.infer<typeof waitingParamsSchema>;
 
-/** Child to host. */
 export const childMessageSchema = z.union([
   z.discriminatedUnion("method", [
     notification("booted", bootedParamsSchema),
     notification("ready", readyParamsSchema),
-    /** `level`: what the line was printed with, where that is not what the stream is for. */
+    /** `level` names the console method if it is not the usual one of the stream. */
     notification("stdout", text.extend({ level: z.literal("debug").optional() })),
     notification("stderr", text.extend({ level: z.literal("warn").optional() })),
-    /** Before the end of what makes one: base64. */
+    /** Base64; comes before `end`. */
     notification("codeCache", codeCacheParamsSchema),
     notification("output", z.strictObject({ value: jsonObject })),
     notification("warning", runWarningSchema.strict()),
-    /** Before `end`: the number of warnings beyond those sent. */
+    /** Comes before `end`: counts the warnings beyond those sent. */
     notification("warningsDropped", z.strictObject({ count: z.int().positive() })),
     notification("end", endParamsSchema),
-    /** The script is frozen. `journal` is null for a run that cannot be repeated. */
+    /** The script is frozen. `journal` is null if the run cannot be replayed. */
     notification("paused", z.strictObject({ journal: journalSchema.nullable() })),
-    /** A repeated script has come to where it was, and goes on. */
+    /** Replay has caught up; the script runs live from here. */
     notification("live", z.strictObject({})),
-    /** A repeated script does something else than before: `what` completes "the script …". */
+    /** A replayed script did something else than before; `what` completes "the script …". */
     notification("diverged", z.strictObject({ what: z.string().min(1).max(1000) })),
-    /** Answers `waiting`: the calls that the script waits for longest, and where it made them. */
+    /** Names the calls that the script has waited for longest, with their lines. */
     notification("waiting", waitingParamsSchema),
-    /** The script has aborted this call; its reply comes nevertheless, and may have been sent already. The id of the next call: that call is recorded and not made. */
+    /** The script aborted this call, whose reply still comes or was sent already. A call canceled by its next id is logged but not made. */
     notification("cancel", z.strictObject({ id: callId })),
     callMessage("invoke"),
     callMessage("discoverServices"),

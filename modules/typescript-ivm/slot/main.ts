@@ -16,10 +16,10 @@ import { dropPermissions } from "#runner/child/lockdown.ts";
 import { openKernel, preparePoll } from "#runner/jail/kernel/syscalls.ts";
 import { lockKernel } from "#runner/jail/lock-self.ts";
 import type { BeginParams } from "../control.ts";
-import { warmUp } from "./warm-up.ts";
 import { createIsolateFactory, type Library, type PreparedIsolate } from "./isolate.ts";
 import { readRealmSource } from "./prelude.ts";
 import { CONTROL_PREFIX, createRun, type Run } from "./run.ts";
+import { warmUp } from "./warm-up.ts";
 
 const MAX_WAIT_MS = 60_000;
 const START_MEMBER = ',"start":';

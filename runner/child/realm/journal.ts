@@ -1,5 +1,5 @@
 /**
- * What a run needs to be repeated: the order in which replies and timers reached the script, and every reading of the clock.
+ * What a replay needs: the order in which replies and timers reached the script, and every reading of the clock.
  * Kept from the start, given out when the run is paused; a run that outgrows the bounds can only be resumed where it is. A
  * repeated run gets all of it in that order, whenever the host sends it, and then goes on live.
  */
@@ -79,7 +79,7 @@ export function noteReading(ms: number): void {
   readings.add(ms);
 }
 
-/** JSON text; `null` when the run cannot be repeated from it. */
+/** Returns JSON text, or `null` if the run cannot be replayed. */
 export function encodeJournal(): string {
   const eventsText = events.encode();
   const readingsText = readings.encode();

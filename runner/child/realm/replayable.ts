@@ -1,5 +1,5 @@
 /**
- * The clock and the random numbers of a script, the same again when a run is repeated: each reading of the clock is noted
+ * The clock and the random numbers of a script, the same again when a run is replayed: each reading of the clock is noted
  * and given again, and `Math.random` is xoshiro128** (D. Blackman and S. Vigna) with a seed of the host. Not for secrets:
  * `crypto` has a seed of its own, which these numbers tell nothing about.
  */

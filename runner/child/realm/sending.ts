@@ -117,7 +117,6 @@ export function sendPaused(journal: string): void {
   if (!ended) send(`{"jsonrpc":"2.0","method":"paused","params":{"journal":${journal}}}`);
 }
 
-/** A run that is repeated does something else. */
 export function sendDiverged(what: string): void {
   if (!ended) send(`{"jsonrpc":"2.0","method":"diverged","params":{"what":${quote(what)}}}`);
 }
@@ -127,7 +126,7 @@ export function sendWaiting(calls: string): void {
   if (!ended) send(`{"jsonrpc":"2.0","method":"waiting","params":{"calls":${calls}}}`);
 }
 
-/** A repeated run has come to where it was. */
+/** Replay has caught up. */
 export function sendLive(): void {
   if (!ended) send('{"jsonrpc":"2.0","method":"live","params":{}}');
 }

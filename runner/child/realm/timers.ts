@@ -157,7 +157,7 @@ export function isTimerArmed(id: number): boolean {
   return mapGet(armed, id) !== undefined;
 }
 
-/** While a run is repeated its journal says when timers fire, and no real timers are set. */
+/** In a replay the journal says when timers fire, and no real timers are set. */
 function startTimer(id: number, ms: number): void {
   if (!isReplaying()) sendTimer(id, ms);
 }

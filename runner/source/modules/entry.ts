@@ -1,6 +1,6 @@
 import type { Program, Statement } from "acorn";
 import { moveUpOneLine, type Position } from "../draft.ts";
-import { attempt, type Refused, sourceError, nodeError } from "../errors.ts";
+import { attempt, nodeError, type Refused, sourceError } from "../errors.ts";
 import { type Excerpt, placeIn, wrap } from "../excerpt.ts";
 import { parseModule } from "../module-body.ts";
 import { findRequire } from "../program.ts";

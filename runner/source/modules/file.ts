@@ -1,4 +1,4 @@
-import { attempt, type Refused, sourceError, nodeError } from "../errors.ts";
+import { attempt, nodeError, type Refused, sourceError } from "../errors.ts";
 import { parseModule } from "../module-body.ts";
 import { findRequire } from "../program.ts";
 import { type Loader, transpile } from "../transpile.ts";

@@ -30,11 +30,11 @@ import { type Entries, findBuiltIn, readCollection } from "./built-ins.ts";
 import {
   describePath,
   INSTEAD,
-  readText,
-  valueError,
   promiseError,
-  stateError,
+  readText,
   type Step,
+  stateError,
+  valueError,
 } from "./errors.ts";
 
 /** Beyond this an oversized value is no longer measured. */
@@ -157,7 +157,12 @@ function encodeObject(walk: Walk, value: object, key: string, parent: Step | nul
   if (prototype === null && JSONIsRawJSON(value)) return write(walk, (value as { rawJSON: string }).rawJSON);
   for (let step = parent; step !== null; step = step.parent) {
     if (step.value === value)
-      throw valueError(walk.limits.name, key, parent, "contains itself, which JSON cannot hold: break the cycle");
+      throw valueError(
+        walk.limits.name,
+        key,
+        parent,
+        "contains itself, which JSON cannot hold: break the cycle",
+      );
   }
   const depth = parent === null ? 1 : parent.depth + 1;
   if (depth > walk.limits.maxDepth) {
@@ -204,7 +209,12 @@ function encodeIterator(walk: Walk, iterator: object, next: object, step: Step):
   for (let index = 0; walk.chars <= walk.limits.maxBytes; index++) {
     const found = ReflectApply(next as () => unknown, iterator, []) as { done?: unknown; value?: unknown };
     if (typeof found !== "object" || found === null) {
-      throw valueError(walk.limits.name, step.key, step.parent, "is an iterator whose next() returned no object");
+      throw valueError(
+        walk.limits.name,
+        step.key,
+        step.parent,
+        "is an iterator whose next() returned no object",
+      );
     }
     if (found.done) break;
     if (index > 0) write(walk, ",");
