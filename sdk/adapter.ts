@@ -9,32 +9,33 @@ import {
 
 /** Content of a file in a run's workspace. */
 export interface FileContent {
-  /** Bytes. */
+  /** In bytes. */
   size: number;
   /** Follows from the extension of its name, or is the uploaded type. */
   contentType: string;
-  /** From its beginning, each time it is called. */
+  /** Yields the content from its beginning, at each call. */
   stream(): AsyncIterable<Uint8Array>;
 }
 
-/** The files of a run as they were when the script made a call, however long the call waits for a person. */
+/** The files of a run as they were when the script made a call, however long the call waits for approval. */
 export interface CallFiles {
   /** Rejects with code `file_not_found`. */
   open(name: string): Promise<FileContent>;
 }
 
-/** An answer that became a file: what the script gets in its place. */
+/** Given to the script instead of an answer that was saved as a file. */
 export interface SavedFile {
   file: string;
-  /** Bytes. */
+  /** In bytes. */
   size: number;
   /** Media type named by the sender. Untrusted, like the content. */
   contentType: string;
 }
 
 /**
- * Lets the script have an answer before its body has come. Null: it has as many bodies open as it may. What it returns gives the answer,
- * whose \`body\` is \`{stream: true}\`, and resolves when the body has come or the script wants no more of it; it rejects as \`bytes\`.
+ * Gives the script an answer before its body has arrived. Returns null if the run has too many bodies open. The
+ * returned function passes the answer on, whose `body` is `{stream: true}`, and resolves once the body has arrived or
+ * the script wants no more of it; it rejects if `bytes` does.
  */
 export type OpenStream = () => ((answer: unknown, bytes: AsyncIterable<Uint8Array>) => Promise<void>) | null;
 
@@ -44,32 +45,33 @@ export interface InvokeInput {
   toolId: string;
   parameters: Record<string, unknown>;
   /**
-   * The process on whose behalf the call is made; absent for a direct call over HTTP. An environment that leaves it out is
-   * accepted while it is clear which run calls; else the call fails with the code `eid_missing`.
+   * Process that makes the call; absent for a direct call over HTTP. An environment may leave it out while only one
+   * run can be meant; otherwise the call fails with the code `eid_missing`.
    */
   eid?: number;
-  /** Aborts on kill, on the run's time-out, on the call's own limit and at shutdown. */
+  /** Aborts on kill, at the run's timeout, at the call's own limit and at shutdown. */
   signal?: AbortSignal;
-  /** From an environment to the host: which of the execution's calls this is, counted from 1. The same when it is repeated. */
+  /** Sent by an environment: number of the call within the execution, from 1. A replay uses the same numbers. */
   seq?: number;
   /**
-   * From the host: adds a warning to the run that calls, for an answer that is usable and yet not as promised. The host removes
-   * secrets from the message and bounds it. Does nothing for a direct call over HTTP.
+   * Set by the host. Adds a warning to the calling run, for an answer that is usable although it is not as promised.
+   * The host removes secrets from the message and bounds it. Does nothing for a direct call.
    */
   warn?(warning: Pick<RunWarning, "code" | "message" | "path">): void;
-  /** From the host: files that `parameters` may name. Absent where no script calls. */
+  /** Set by the host: files that `parameters` may name. Absent without a script. */
   files?: CallFiles;
   /**
-   * From the host, to an adapter with `savesAnswers`: the script wants the body of the answer as a file. What is given becomes
-   * that file when all of it has come; rejects when the call is over, or when the run may not write as much.
+   * Set by the host for an adapter with `savesAnswers`, if the script wants the body of the answer as a file. The
+   * content becomes that file once all of it has arrived. Rejects when the call is over, or when the run may not write
+   * as much.
    */
   save?(contentType: string, bytes: AsyncIterable<Uint8Array>): Promise<SavedFile>;
   /**
-   * For requests of \`fetch\`: the script reads the body while it comes. The host bounds each wait for a piece; what \`invoke\`
-   * answers afterwards is for the records of the call.
+   * Set for requests of `fetch`: the script reads the body while it arrives. The host bounds each wait for a piece.
+   * The later result of `invoke` goes into the records of the call.
    */
   openStream?: OpenStream;
-  /** From the host: told the HTTP status of the service's answer, for the records of the call. */
+  /** Set by the host. Reports the HTTP status of the service's answer, for the records of the call. */
   onAnswered?(httpStatus: number): void;
 }
 
@@ -79,7 +81,7 @@ const jsonSchema = z.record(z.string(), z.unknown());
 export const fetchScopeSchema = z.object({
   /** Origins in URL notation: `https://api.example.com`, `http://10.0.0.7:8080`. */
   origins: z.array(z.string()).min(1),
-  /** `/`, or where paths begin: `/v1` is `/v1` and what is below it, `/v1/` only the latter. */
+  /** Beginning of paths: `/v1` matches `/v1` and everything below, `/v1/` only what is below; `/` matches any path. */
   pathPrefix: z.string(),
   /** In capitals. */
   methods: z.array(z.string()).min(1),
@@ -87,13 +89,13 @@ export const fetchScopeSchema = z.object({
 export type FetchScope = z.infer<typeof fetchScopeSchema>;
 
 /**
- * Keyword of an output schema: the schema of what the error of a failed call has beside its message, such as `{status, body}`. Its
- * references are those of the output schema.
+ * Keyword of an output schema. It holds the schema of the additional members of a failed call's error, such as
+ * `{status, body}`. Its references are those of the output schema.
  */
 export const FAILURES = "x-failures";
 
 export const toolDefinitionSchema = z.object({
-  /** `list`, or `issues.list` where the definition itself groups its tools: scripts call `tools.<service>.issues.list(…)`. */
+  /** `list`, or `issues.list` if the definition groups its tools: scripts call `tools.<service>.issues.list(…)`. */
   id: z
     .string()
     .regex(
@@ -104,12 +106,12 @@ export const toolDefinitionSchema = z.object({
   description: z.string(),
   inputSchema: jsonSchema,
   outputSchema: jsonSchema,
-  /** The adapter's own data about the tool: stored in plain text, never inspected by the host. */
+  /** The adapter's own data about the tool. It is stored in plain text and never inspected by the host. */
   adapterDomain: z.unknown(),
   destructive: z.boolean().optional(),
   /**
-   * `fetch(url, init)` of a script becomes a call of this tool where the request fits, and that of no other tool. Its parameters are
-   * then `{url, method, headers, body?, redirect?}`; see modules/http.
+   * A script's `fetch(url, init)` becomes a call of this tool if the request matches it, and no other tool. The
+   * parameters are then `{url, method, headers, body?, redirect?}`; see modules/http.
    */
   fetch: fetchScopeSchema.optional(),
 });
@@ -143,20 +145,25 @@ export interface AdapterSetupContext extends ModuleSetupContext {
   /** True if services may start programs on the host (`CYRNEL_ALLOW_STDIO_MCP`). Default: false. */
   allowStdio?: boolean;
   /**
-   * Tells the host of a secret that the adapter has obtained at run time, such as an access token, before it is used: it is
-   * removed from results, output, logs and errors as stored secrets are; of a longer one, its last 256 characters. The host
-   * keeps the latest 16 of a module. Throws TypeError for a value that is not a string.
+   * Reports a secret that the adapter has obtained at run time, such as an access token, before its first use. The
+   * host removes it from results, output, logs and errors like stored secrets (the last 256 characters of a longer
+   * one), and keeps the latest 16 of a module. Throws TypeError for a value that is not a string.
    */
   keepSecret?(value: string): void;
 }
 
-/** Settings of a service whose definition is regenerated, for adapters that ask its server; none at the first install. */
+/**
+ * Settings of a service whose definition is regenerated, for adapters that query its server; absent at the first
+ * install.
+ */
 export interface DefinitionContext {
   config: Record<string, unknown>;
   secrets: Record<string, unknown>;
-  /** There are secrets, but this definition would send them elsewhere than they were set for: `secrets` is empty. */
+  /**
+   * The service has secrets, but this definition would send them elsewhere than they were set for: `secrets` is empty.
+   */
   secretsWithheld?: true;
-  /** Its tools by their ids: policies and roles name ids, so that a tool should keep its own. */
+  /** Its tools by id. Rules and roles name ids, so a tool should keep its id. */
   tools?: ServiceState["tools"];
 }
 
@@ -165,15 +172,15 @@ export interface DefinitionSource {
   /** After redirects, without fragment and credentials. */
   url: string;
   /**
-   * Downloads a text beside it, by its whole URL: of the same origin, without redirects, bounded in number, bytes and time.
-   * Rejects with a sentence.
+   * Downloads another text of the same origin by its full URL, without redirects, bounded in number, bytes and time.
+   * Rejects with a readable message.
    */
   read(url: string): Promise<string>;
 }
 
 /**
- * A service as far as it decides where its secrets go: as it is hydrated, or with the definition that
- * `generateDefinition` is about to be given. Config has its defaults filled in.
+ * The parts of a service that decide where its secrets go: a hydrated service, or the definition that
+ * `generateDefinition` is about to get. Config has its defaults filled in.
  */
 export type SecretUse =
   | Pick<ServiceState, "adapterDomain" | "tools" | "config">
@@ -181,48 +188,48 @@ export type SecretUse =
 
 /** A place that secrets are sent to: for any of them, or for a single secret. */
 export type SecretDestination =
-  /** The origin of a URL (`https://api.example.com`), or for a program a text that identifies it. */
+  /** The origin of a URL (`https://api.example.com`), or a text that identifies a program. */
   | string
   | {
-      /** An origin, and whose it is: `https://api.example.com (rule read)`. No two secrets may have the same. */
+      /** An origin with its owner: `https://api.example.com (rule read)`. Unique for each secret. */
       place: string;
-      /** The member of the secrets that goes there. */
+      /** Name of the secret that goes there. */
       secret: string;
-      /** The place as an older version of the adapter gave it, without whose it is. */
+      /** The place in the notation of an older version of the adapter, without its owner. */
       formerly?: string;
     };
 
 export interface AdapterModule extends Module {
   setup(context: AdapterSetupContext): Promise<void>;
-  /** Pure. Throwing refuses the install with that message. */
+  /** Pure. If it throws, the install is refused with that message. */
   generateDefinition(input: string, context?: DefinitionContext): Promise<ServiceDefinition>;
   /**
-   * Optional. Makes a definition that was downloaded independent of where it came from: what it gives is stored, and given to
-   * `generateDefinition`, in its place. Not called for a definition that came with the request.
+   * Optional. Makes a downloaded definition independent of its source. The host stores the result and gives it to
+   * `generateDefinition` instead. Not called for a definition that came with the request.
    */
   bundleDefinition?(input: string, source: DefinitionSource): Promise<string>;
-  /** Replaces what was held for the service, never merges. Throwing rolls the change back. */
+  /** Replaces the earlier state of the service and never merges. If it throws, the change is rolled back. */
   hydrateService(state: ServiceState): Promise<void>;
   /** Idempotent. */
   dehydrateService(id: string): Promise<void>;
   /**
-   * Throws on any failure, an HTTP status of 400 and above included. A script sees `name`, `message`, `code` and `status` of the
-   * error, and the members of its `answer`, an object with what the server answered, such as `{status, headers, body}`: with
-   * `throwOnError: false` the script gets that object instead. `status` counts as the HTTP status of the call. Put a server's words
-   * into the message whole: the host takes secrets out and cuts it afterwards, while half a secret in a text that was cut before
-   * is not recognised.
+   * Throws on any failure, including HTTP status 400 and above. A script sees `name`, `message`, `code` and `status`
+   * of the error, and the members of its `answer`, an object with the server's answer such as `{status, headers,
+   * body}`. With `throwOnError: false` the script gets that object instead. `status` counts as the HTTP status of the
+   * call. Quote a server's words in full: the host first removes secrets and then cuts, but cannot recognise half a
+   * secret.
    */
   invoke(input: InvokeInput): Promise<unknown>;
   /**
-   * Optional. `invoke` heeds `save`. For an adapter without this member the host saves what `invoke` answers: a text as it is,
-   * anything else as JSON.
+   * Optional. True if `invoke` uses `save`. Otherwise the host saves the result of `invoke`: a text as it is, anything
+   * else as JSON.
    */
   readonly savesAnswers?: boolean;
   /**
-   * Optional. Every destination that a secret of the service would be sent to, 2000 at most. The host hands a secret over only
-   * while each of its destinations is one of those that it was set for. Throw while settings are missing that decide it. For an
-   * adapter without this member the host compares the whole definition and configuration, and asks for the secrets again after
-   * any change of them by a caller who could not load modules.
+   * Optional. Returns every destination that a secret of the service would be sent to, at most 2000. The host hands a
+   * secret over only while each destination is one it was set for. Throw while settings that decide it are missing.
+   * Without this member the host compares the whole definition and configuration, and asks for the secrets again after
+   * any change by a caller who could not load modules.
    */
   secretOrigins?(use: SecretUse): SecretDestination[] | Promise<SecretDestination[]>;
 }
@@ -242,9 +249,9 @@ export interface ToolSummary {
   path?: string;
   name: string;
   description: string;
-  /** How well it fits what was searched for; 0: nothing was found, and this is one of the nearest. */
+  /** Search score; 0 for a similar name when nothing matched. */
   score?: number;
-  /** Its TypeScript type on one line, of a tool that was searched for. */
+  /** TypeScript type on one line, for search results. */
   signature?: string;
 }
 /** An npm package that a script may import. */
@@ -253,7 +260,7 @@ export interface PackageSummary {
   version: string;
   description: string;
 }
-/** Tools that fit what was searched for, and the packages that do. */
+/** Matching tools and packages of a search. */
 export type FoundTools = ToolSummary[] & { packages?: PackageSummary[] };
 export interface ToolDetails extends ToolSummary {
   inputSchema: JSONSchema;

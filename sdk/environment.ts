@@ -10,7 +10,7 @@ import type {
 } from "./adapter.ts";
 import type { JSONSchema, Module, ModuleSetupContext, RunWarning } from "./module.ts";
 
-/** States an environment reports for an execution it was given. */
+/** States an environment reports for an execution. */
 export const EXECUTION_STATES = ["queued", "running"] as const;
 export type ExecutionState = (typeof EXECUTION_STATES)[number];
 
@@ -18,7 +18,7 @@ export type ExecutionState = (typeof EXECUTION_STATES)[number];
 export const EXECUTION_EXIT_STATES = ["success", "failed", "timeout", "canceled"] as const;
 export type ExecutionExitState = (typeof EXECUTION_EXIT_STATES)[number];
 
-/** The machine-readable word beside an exit state: which of the ways to end it was. */
+/** Machine-readable cause beside an exit state. */
 export const EXECUTION_REASONS = {
   success: ["ok"],
   failed: [
@@ -41,7 +41,7 @@ export const EXECUTION_REASONS = {
 } as const satisfies Record<ExecutionExitState, readonly string[]>;
 export type ExecutionReason = (typeof EXECUTION_REASONS)[ExecutionExitState][number];
 
-/** Limits of one execution, already clamped by the host. `timeoutMs: null` is no limit. */
+/** Limits of one execution, already clamped by the host. `timeoutMs: null` means no limit. */
 export interface ExecutionOptions {
   timeoutMs: number | null;
   memoryMb?: number;
@@ -66,19 +66,19 @@ export interface FileWrite {
   name: string;
   data: Uint8Array;
   /**
-   * `patch`: it is written over what is at `at`, after zeros where the file ends before. `discard`: the pieces of this write come
-   * to nothing, and the file stays as it is.
+   * `patch` writes over the content at `at`, after zeros if the file ends before. `discard` drops the pieces of this
+   * write, and the file stays as it is.
    */
   mode: "replace" | "append" | "patch" | "discard";
-  /** Bytes from the beginning of the file; with `patch`. */
+  /** Position in the file, in bytes; with `patch`. */
   at?: number;
-  /** Another piece of this write follows: the file is as it was until the last one. */
+  /** True if another piece of this write follows. The file keeps its old content until the last one. */
   more: boolean;
   /** Number of the execution's write that this piece belongs to. */
   write: number;
 }
 
-/** A package as a run uses it: exactly this bundle, also when the run is repeated. */
+/** A package as a run uses it: exactly this bundle, also in a replay. */
 export interface PackageUse {
   name: string;
   version: string;
@@ -93,33 +93,34 @@ export interface PackageRequest {
   range: string | null;
 }
 
-/** `exports`: what of it can be imported: `.`, `./locale`. */
+/** A package with its importable paths in `exports`: `.`, `./locale`. */
 export interface FoundPackage extends PackageUse {
   exports: string[];
 }
 
-/** A package made into one text. It is data for the environment: what is in it runs in a script's context only. */
+/** Code of a package as one text. The environment treats it as data and evaluates it only in a script's context. */
 export interface PackageCode {
-  /** A JavaScript expression of a function; its SHA-256 is the digest. */
+  /** A JavaScript function expression; its SHA-256 is the digest. */
   code: string;
-  /** For stacks of errors, as runner/packages makes them. */
+  /** Source positions for stacks, as runner/packages makes them. */
   mappings: string | null;
 }
 
 export interface ExecutionInput {
-  /** Execution id: equal to the process id. */
+  /** Execution id, equal to the process id. */
   eid: number;
   /** The source as submitted. */
   code: string;
   options?: ExecutionOptions;
-  /** The client's own label of the process, shown to the script as `cyrnel.process.ref`. */
+  /** The client's own label, shown to the script as `cyrnel.process.ref`. */
   ref?: string;
   /**
-   * JSON data, shown to the script as `cyrnel.input`: at most 1 MiB of text, nested at most 64 levels deep. Absent: none. An integer beyond
-   * 2^53 is a RawInteger (`isRawInteger`, `withBigInts`) where the process's `inputSchema` says `integer`, else the nearest number.
+   * JSON data, shown to the script as `cyrnel.input`: at most 1 MiB of text, nested at most 64 levels; absent without
+   * input. An integer beyond 2^53 is a RawInteger (`isRawInteger`, `withBigInts`) if the process's `inputSchema` says
+   * `integer`, otherwise the nearest number.
    */
   input?: unknown;
-  /** The name of the source among the files, which its imports are relative to and errors show. Absent: `script.ts`. */
+  /** Name of the source among the files, shown in errors. Its imports are relative to it. Default: `script.ts`. */
   name?: string;
   /** Files in the workspace when the run begins; absent without files. */
   files?: readonly WorkspaceFile[];
@@ -131,8 +132,8 @@ export interface ExecutionInput {
 }
 
 /**
- * Why an execution ended without success. Lines and columns are 1-based and count in the submitted source.
- * Without `reason` the host takes the first reason of the exit state (`script_error`, `timeout`, `killed`).
+ * Why an execution ended without success. Lines and columns are 1-based, in the submitted source. Without `reason` the
+ * host uses the first reason of the exit state (`script_error`, `timeout`, `killed`).
  */
 export const errorDetailSchema = z.object({
   name: z.string().max(1000),
@@ -158,7 +159,7 @@ export interface Usage {
   toolCalls: number;
 }
 
-/** How an execution ended, whole. Members that belong to another exit state are left out, or ignored. */
+/** Complete outcome of an execution. Members that belong to another exit state are left out, or ignored. */
 export interface ExecutionOutcome {
   exitState: ExecutionExitState;
   /** Why it ended without success. A text is a message. */
@@ -172,18 +173,21 @@ export interface ExecutionOutcome {
 }
 
 /**
- * Asked when an answer is about to become a file. Null: it does now, before anything else is read or written; else what to wait
- * for before asking again.
+ * Called when an answer is about to become a file. Returns null to write it now, before anything else is read or
+ * written, or a promise to wait for before calling again.
  */
 export type SaveTurn = () => Promise<void> | null;
 
 /** A tool call as an environment passes it on. */
 export interface ToolRequest extends Omit<InvokeInput, "files" | "save" | "warn" | "onAnswered"> {
-  /** Name of the file of the workspace that the answer is to become. */
+  /** Name of the workspace file for the answer. */
   saveAs?: string;
-  /** With `saveAs`: so that a repeated execution finds the file when it did before. Absent: at any time. */
+  /**
+   * With `saveAs`, decides when the file appears, so that a replay finds it at the same moment. Without it, at any
+   * time.
+   */
   saveTurn?: SaveTurn;
-  /** False: an answer that says it failed, as `answer` of the error, is given instead of the error. */
+  /** If false, a failed call returns the `answer` of its error instead of rejecting. */
   throwOnError?: false;
 }
 
@@ -196,7 +200,7 @@ export interface SavedAnswer {
 
 export type PrintLevel = "debug" | "warn";
 
-/** The execution a request is made for: what it may see depends on who submitted it. */
+/** The execution that makes a request. What it may see depends on its submitter. */
 export interface CallContext {
   eid: number;
 }
@@ -207,47 +211,49 @@ export interface CallContext {
  * `answer`.
  */
 export interface EnvironmentBindings {
-  /** With `saveAs` it answers a SavedAnswer. */
+  /** With `saveAs` it returns a SavedAnswer. */
   invokeTool(input: ToolRequest): Promise<unknown>;
   setState(eid: number, state: ExecutionState): void;
   setError(eid: number, error: string | ErrorDetail): void;
-  /** `level`: of a line that was printed with another level than `info` on stdout and `error` on stderr. */
+  /** `level` is set for lines printed with another level than `info` on stdout and `error` on stderr. */
   emitStdout(eid: number, data: Buffer, level?: PrintLevel): void;
   emitStderr(eid: number, data: Buffer, level?: PrintLevel): void;
-  /** Shallow merge, later keys win. */
+  /** Shallow merge; later keys win. */
   emitOutput(eid: number, data: Record<string, unknown>): void;
-  /** Without `context` only what every execution under way can see is shown. */
+  /** Without `context`, shows only what every running execution may see. */
   discoverServices(query?: DiscoverServices, context?: CallContext): Promise<ServiceSummary[]>;
   discoverTools(query?: DiscoverTools, context?: CallContext): Promise<FoundTools>;
   getService(id: string, context?: CallContext): Promise<ServiceDetails>;
   getTool(id: { serviceId: string; toolId: string }, context?: CallContext): Promise<ToolDetails>;
   getToolDocs(id: { serviceId: string; toolId: string }, context?: CallContext): Promise<string>;
-  /** `call`: which of the execution's calls this is, counted from 1, and a signal that aborts when it is over. */
+  /** `call`: number of the call within the execution, from 1, and a signal that aborts when the execution is over. */
   ask(
     eid: number,
     request: { message: string; schema?: JSONSchema },
     call?: { seq: number; signal: AbortSignal },
   ): Promise<unknown>;
   /**
-   * Fewer bytes than `length` at the end of the file. This and the next four are absent where runs have no files; they reject
-   * with `file_not_found` or `invalid_file_name`, or with an error whose `name` is `WorkspaceLimitError`, which has to end the
-   * execution as `failed` with `output_limit`.
+   * Returns fewer bytes than `length` at the end of the file. This and the next four are absent if runs have no files.
+   * They reject with `file_not_found` or `invalid_file_name`, or with an error named `WorkspaceLimitError`, which has
+   * to end the execution as `failed` with `output_limit`.
    */
   readFile?(eid: number, range: { name: string; offset: number; length: number }): Promise<Uint8Array>;
-  /** Answers the size of the file, or of what was written so far of it. */
+  /** Returns the size of the file, or of the part written so far. */
   writeFile?(eid: number, write: FileWrite): Promise<{ size: number }>;
   removeFile?(eid: number, file: { name: string }): Promise<void>;
-  /** Answers the size. `moves`: what it was copied from is not there any more. */
+  /** Returns the size. `moves` removes the original. */
   copyFile?(eid: number, copy: { name: string; to: string; moves: boolean }): Promise<{ size: number }>;
   /** Fills added bytes with zeros. Returns the size. */
   resizeFile?(eid: number, file: { name: string; size: number }): Promise<{ size: number }>;
   /**
-   * Which package an import of the execution means. `message` is for its author: why there is none, near matches, who may
-   * install it. Asked while the source is prepared, not when an execution is repeated. This and the next one are absent where
+   * Resolves an import to a package. `message` explains to the author why there is none, with similar names and who
+   * may install packages. Called while the source is prepared, not in a replay. This and the next one are absent if
    * runs have no packages.
    */
   findPackage?(eid: number, request: PackageRequest): Promise<FoundPackage | { message: string }>;
-  /** Rejects where there is no such bundle any more. An environment keeps what it has read, and asks again when it has dropped it. */
+  /**
+   * Rejects if the bundle no longer exists. An environment caches what it has read, and reads again after dropping it.
+   */
   readPackage?(eid: number, digest: string): Promise<PackageCode>;
   /**
    * Called during a replay, before the script gets the reply to a call that saved its answer and before its later
@@ -262,11 +268,14 @@ export interface EnvironmentBindings {
 
 export interface EnvironmentSetupContext extends ModuleSetupContext {
   bindings: EnvironmentBindings;
-  /** The weakest isolation allowed: an environment that cannot give it throws in `setup`. Absent: `strict`. */
+  /** Weakest isolation allowed. An environment that cannot provide it throws in `setup`. Default: `strict`. */
   isolation?: IsolationLevel;
-  /** Other machines can reach the server, which then must not run at level `development`: no error should advise it. */
+  /**
+   * True if other machines can reach the server, which then must not run at level `development`. No error should
+   * recommend it.
+   */
   isExposed?: boolean;
-  /** False: every run is to have a process that was booted for it, not forked from a prepared one. */
+  /** If false, every run gets a booted process instead of a forked one. */
   zygote?: boolean;
 }
 
@@ -278,13 +287,13 @@ export interface ToolDocsInput {
   outputSchema: JSONSchema;
 }
 
-/** One layer of the isolation of a run, numbered as in docs/security. */
+/** One isolation layer of a run, numbered as in docs/security.md. */
 export interface IsolationLayer {
   layer: number;
   name: string;
   required: boolean;
   obtained: boolean;
-  /** How the server knows it: by what was observed, not by what was configured. */
+  /** Evidence for the layer: what was observed, not what was configured. */
   verified: string;
   /** Remedy for a missing layer; absent if the layer is there. */
   fix?: string;
@@ -294,7 +303,7 @@ export const ISOLATION_LEVELS = ["strict", "standard", "development"] as const;
 export type IsolationLevel = (typeof ISOLATION_LEVELS)[number];
 
 export interface IsolationReport {
-  /** The strongest level whose required layers were all obtained. */
+  /** Strongest level whose required layers were all obtained. */
   level: IsolationLevel;
   layers: IsolationLayer[];
   nodeVersion: string;
@@ -304,18 +313,18 @@ export interface IsolationReport {
 
 /** Status of an environment, for placing runs and for `GET /environment`. */
 export interface EnvironmentStatus {
-  /** How many executions it runs at once. */
+  /** Number of concurrent executions. */
   slots: number;
   busy: number;
-  /** Started and waiting for an execution. */
+  /** Number of started processes that wait for an execution. */
   warm: number;
-  /** Memory of all its processes together at the moment, where that can be read. Best a getter: most readers want the rest. */
+  /** Memory of all its processes, if it can be read. Preferably a getter, since most readers want only the rest. */
   memoryBytes?: number | undefined;
   limits: { memoryMb: number; maxMemoryMb: number };
   isolation: IsolationReport;
   /**
-   * The prepared process that those of runs are forked from: its age, how many it has forked, how many before it were
-   * replaced, and how many of those failed. Null: a process is booted for every run at present. Absent: does not apply.
+   * The prepared process from which processes of runs are forked: its age, its forks, how many were replaced, and how
+   * many of those failed. Null while a process is booted for every run; absent if it does not apply.
    */
   zygote?: { ageMs: number; forks: number; renewals: number; failures?: number } | null;
 }
@@ -323,27 +332,32 @@ export interface EnvironmentStatus {
 export interface EnvironmentModule extends Module {
   setup(context: EnvironmentSetupContext): Promise<void>;
   /**
-   * Runs the code to its end and answers how it ended; that is final. Never rejects for what the script did. The exit
-   * state alone is enough where error, result and usage were reported through the bindings before. Rejects with an `Error`
-   * whose `code` is `not_started` where the host is at fault and nothing of the script has run: then it is queued again.
+   * Runs the code to its end and returns the final outcome. Never rejects for what the script did. The exit state
+   * alone is enough if error, result and usage were reported through the bindings before. Rejects with an `Error`
+   * whose `code` is `not_started` if the host is at fault and nothing of the script has run; then the run is queued
+   * again.
    */
   execute(input: ExecutionInput): Promise<ExecutionOutcome | ExecutionExitState>;
-  /** Prompt, idempotent, silent for an unknown id; also while draining. */
+  /** Ends an execution promptly, also while draining. Idempotent, and silent for an unknown id. */
   kill(eid: number): Promise<void>;
-  /** Markdown for the author of a script. */
+  /** Returns Markdown for authors of scripts. */
   generateDocs(): Promise<string>;
-  /** Markdown for one tool. */
+  /** Returns Markdown for one tool. */
   generateToolDocs(input: ToolDocsInput): Promise<string>;
   /**
-   * Optional. Freezes an execution between two steps of its script: its clocks stand still, nothing more reaches the script
-   * and it holds no slot until `resume` or `kill`. Answers once it is frozen, with what `execute` needs to repeat it
-   * up to here in a later process (JSON data), null if it cannot be repeated. Rejects when the execution ended before.
+   * Optional. Freezes an execution between two steps of its script: its clocks stop, nothing reaches the script, and
+   * it holds no slot until `resume` or `kill`. Resolves once it is frozen with the data (JSON) that `execute` needs to
+   * replay it up to here in a later process, or with null if it cannot be replayed. Rejects if the execution ended
+   * before.
    */
   pause?(eid: number): Promise<unknown>;
-  /** Lets a frozen execution go on at once, even if no slot is free. Silent for an unknown id. */
+  /** Continues a frozen execution at once, even if no slot is free. Silent for an unknown id. */
   resume?(eid: number): void;
-  /** True: scripts can import installed npm packages, so the host adds a list of them to what `generateDocs` returns. */
+  /**
+   * True if scripts can import installed npm packages. The host then adds a list of them to the result of
+   * `generateDocs`.
+   */
   readonly importsPackages?: boolean;
-  /** Optional: an environment without it is given any number of executions and queues them itself. */
+  /** Optional. An environment without it is given any number of executions and queues them itself. */
   status?(): EnvironmentStatus;
 }

@@ -3,12 +3,12 @@
  * JSON object (`JSON.rawJSON`) where they are only passed on: JSON.stringify writes that as the digits it was made of.
  */
 
-/** An integer as its digits, which JSON.stringify writes as they are. Cannot be cloned or sent to another thread. */
+/** An integer as its digits, which JSON.stringify writes unchanged. It cannot be cloned or sent to another thread. */
 export interface RawInteger {
   readonly rawJSON: string;
 }
 
-/** TypeScript does not know of these yet; Node 20 has none of them. */
+/** TypeScript does not know these members yet, and Node 20 lacks them. */
 interface ExactJSON {
   rawJSON?(text: string): RawInteger;
   isRawJSON?(value: unknown): boolean;
@@ -27,17 +27,17 @@ export function isRawInteger(value: unknown): value is RawInteger {
   return typeof value === "object" && value !== null && exact.isRawJSON?.(value) === true;
 }
 
-/** An object of members: no list, and no RawInteger. */
+/** True for an object with members, but not for a list or a RawInteger. */
 export function isJsonObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value) && !isRawInteger(value);
 }
 
-/** Digits of an integer that is written as JSON writes it. */
+/** Returns the digits of an integer in JSON notation. */
 export function isDigits(text: string): boolean {
   return text.length <= MAX_DIGITS && DIGITS.test(text);
 }
 
-/** The digits of an integer, or of a bigint, as what JSON.stringify writes without loss. */
+/** Turns the digits of an integer, or a bigint, into a value that JSON.stringify writes without loss. */
 export function toRawInteger(digits: string | bigint): RawInteger | number | string {
   const text = String(digits);
   const number = Number(text);
@@ -82,8 +82,8 @@ export function parseExactJson(text: string): unknown {
 }
 
 /**
- * Puts the integers of valid JSON text into what it was parsed to, which is in `root`. JSON.parse can do that by itself, with a
- * function for each value: it takes seconds for 1 MiB.
+ * Puts the integers of valid JSON text into its parsed value in `root`. The reviver of JSON.parse could do that, but
+ * takes seconds for 1 MiB.
  */
 function restoreIntegers(text: string, root: [unknown], toRaw: (digits: string) => RawInteger): void {
   const open: { holder: unknown; index: number; key: string }[] = [];
@@ -160,7 +160,10 @@ function readOwn(holder: unknown, key: string | number): unknown {
   return (holder as Record<string | number, unknown>)[key];
 }
 
-/** Replaces values of a tree of JSON data; what holds none is the same object. `replace` returns undefined for what stays. */
+/**
+ * Replaces values in a tree of JSON data. Parts without replaced values stay the same objects. `replace` returns
+ * undefined to keep a value.
+ */
 function mapIntegers(node: unknown, replace: (value: unknown) => unknown): unknown {
   const own = replace(node);
   if (own !== undefined) return own;
@@ -186,24 +189,24 @@ function mapIntegers(node: unknown, replace: (value: unknown) => unknown): unkno
   return isChanged ? Object.fromEntries(entries) : node;
 }
 
-/** The same data with bigints in place of RawIntegers: what can be cloned, and what a program computes with. */
+/** Returns the same data with bigints instead of RawIntegers, for cloning and computing. */
 export function withBigInts<T>(data: T): T {
   return mapIntegers(data, (value) => (isRawInteger(value) ? BigInt(value.rawJSON) : undefined)) as T;
 }
 
-/** The same data with RawIntegers in place of bigints: what JSON.stringify takes. */
+/** Returns the same data with RawIntegers instead of bigints, for JSON.stringify. */
 export function withRawIntegers<T>(data: T): T {
   return mapIntegers(data, (value) => (typeof value === "bigint" ? toRawInteger(value) : undefined)) as T;
 }
 
-/** The same data with large integers as strings of digits: what is shown, as no reader's parser rounds it. */
+/** Returns the same data with large integers as strings of digits, for display: no reader's parser rounds them. */
 export function withDigits<T>(data: T): T {
   return mapIntegers(data, (value) => (isRawInteger(value) ? value.rawJSON : undefined)) as T;
 }
 
 /**
- * JSON text of data that may hold bigints and RawIntegers, and whether it does. Then other numbers that look like large integers get
- * a fraction, so that a reader can tell them apart.
+ * Returns JSON text of data with bigints and RawIntegers, and whether it has any. Other numbers that look like large
+ * integers then get a fraction, so that a reader can tell them apart.
  */
 export function writeExactJson(data: unknown): { text: string | undefined; isExact: boolean } {
   let text: string | undefined;

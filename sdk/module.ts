@@ -1,13 +1,13 @@
 import { z } from "zod";
 
-/** A JSON Schema document (draft 2020-12 unless it says otherwise), as data. */
+/** A JSON Schema document as data (draft 2020-12 unless it says otherwise). */
 export type JSONSchema = Record<string, unknown>;
 
 /** Service ids are identifiers, so that `tools.<service>.<tool>` is valid TypeScript. */
 export const IDENTIFIER_PATTERN = /^[A-Za-z_$][A-Za-z0-9_$]*$/;
-/** Tool ids are an identifier, or up to 8 joined by dots where tools stand in groups: `issues.list`. */
+/** A tool id is an identifier, or up to 8 joined by dots for grouped tools: `issues.list`. */
 export const TOOL_ID_PATTERN = /^[A-Za-z_$][A-Za-z0-9_$]*(\.[A-Za-z_$][A-Za-z0-9_$]*){0,7}$/;
-/** Module ids may also hold `-`. */
+/** Module ids may also contain `-`. */
 export const MODULE_ID_PATTERN = /^[A-Za-z_$][A-Za-z0-9_$-]*$/;
 
 /** Structured logging for modules: pino's calling convention, redacted by the host. */
@@ -24,9 +24,9 @@ export interface ModuleSetupContext {
   secrets: Record<string, unknown>;
   logger: ModuleLogger;
   /**
-   * The host's guarded `fetch`: egress rules, connection pinned to the checked address, redirects per `init.redirect`
-   * and each checked again. A module makes every outbound request through it. A refused address rejects with an Error
-   * whose `code` is `egress_refused` and whose message names the rule.
+   * The host's guarded `fetch`. It enforces the egress rules, pins the connection to the checked address, and follows
+   * redirects per `init.redirect`, checking each. Make every outbound request through it. A refused address rejects
+   * with an Error whose `code` is `egress_refused` and whose message names the rule.
    */
   fetch: typeof globalThis.fetch;
 }
@@ -61,7 +61,7 @@ export interface ModuleEntry<M extends Module = Module> {
   manifest?: ModuleManifest;
 }
 
-/** Codes of the warnings that Cyrnel itself gives; modules may use their own. */
+/** Codes of Cyrnel's own warnings. Modules may use others. */
 export const WARNING_CODES = [
   "call_not_awaited",
   "rejections_unseen",
@@ -74,16 +74,19 @@ export const WARNING_CODES = [
 ] as const;
 export type WarningCode = (typeof WARNING_CODES)[number];
 
-/** Warnings kept of one run; the rest are counted. */
+/** Number of warnings kept per run; further ones are counted. */
 export const MAX_WARNINGS = 50;
 
-/** Something a reader of the run should know that did not fail it. Lines and columns are 1-based, in the submitted source. */
+/**
+ * Something the reader of a run's record should know that did not fail the run. Lines and columns are 1-based, in the
+ * submitted source.
+ */
 export const runWarningSchema = z.object({
   code: z.string().regex(/^[a-z][a-z_]{0,49}$/),
   message: z.string().max(2000),
   line: z.int().positive().optional(),
   column: z.int().positive().optional(),
-  /** Names the source file of `line`; absent for the submitted script itself. */
+  /** Source file of `line`; absent for the submitted script itself. */
   file: z.string().max(255).optional(),
   /** Place inside a value, such as `result.items[3]`. */
   path: z.string().max(1000).optional(),

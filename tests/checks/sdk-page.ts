@@ -1,4 +1,4 @@
-/** Prints docs/sdk.md from what sdk/ exports and the comments there: `node tests/checks/sdk-page.ts [--check]`. */
+/** Generates docs/sdk.md from the exports of sdk/ and their comments: `node tests/checks/sdk-page.ts [--check]`. */
 import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { ts } from "@ts-morph/common";
@@ -18,7 +18,7 @@ interface Entry {
   code: string;
 }
 
-/** What a file exports, in its order. A type that only names what a schema describes stands with its schema. */
+/** Returns the exports of a file in order. A type inferred from a schema joins its schema. */
 async function readEntries(file: string): Promise<Entry[]> {
   const source = ts.createSourceFile(
     file,
@@ -43,7 +43,7 @@ async function readEntries(file: string): Promise<Entry[]> {
   return entries;
 }
 
-/** Of a function, what it takes and returns. */
+/** Returns the code of a statement, of a function only its signature. */
 function printCode(statement: ts.Statement, source: ts.SourceFile): string {
   const code = statement.getText(source);
   const body = ts.isFunctionDeclaration(statement) ? statement.body : undefined;
@@ -59,7 +59,7 @@ function listNames(statement: ts.Statement): string[] {
   throw new Error(`sdk/ exports something this page has no form for: ${statement.getText().slice(0, 80)}`);
 }
 
-/** The comment above it, as one paragraph for each of the comment's. */
+/** Returns the comment of a statement, with one line per paragraph. */
 function describe(statement: ts.Statement): string {
   const [comment] = ts.getJSDocCommentsAndTags(statement).slice(-1);
   const text = comment && ts.isJSDoc(comment) ? ts.getTextOfJSDocComment(comment.comment) : undefined;
@@ -78,7 +78,7 @@ export async function formatSdkPage(): Promise<string> {
   );
   return `${[
     "# The module contract",
-    "What `@cyrnel/sdk` exports: types for modules, and zod schemas and constants where a value is needed as well. Its only functions are for JSON with large integers. [modules.md](modules.md) shows how a module is written, installed and changed.",
+    "`@cyrnel/sdk` exports types for modules, zod schemas, constants, and functions for JSON with large integers. [modules.md](modules.md) shows how to write, install and change a module.",
     sections
       .map(
         ({ title, file, entries }) =>
@@ -86,7 +86,7 @@ export async function formatSdkPage(): Promise<string> {
       )
       .join("\n"),
     ...sections.flatMap(({ title, entries }) => [`## ${title}`, ...entries.map(print)]),
-    "This page is printed from `sdk/` by `npm run check -- --write`.",
+    "This page is generated from `sdk/` by `npm run check -- --write`.",
   ].join("\n\n")}\n`;
 }
 
