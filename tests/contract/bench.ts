@@ -3,7 +3,6 @@
  * service `test` whose tools echo, delay, fail and hang.
  */
 
-import { setTimeout as sleep } from "node:timers/promises";
 import { saveResult } from "#client/local/files.ts";
 import { contentTypeOf } from "#kernel/file-names.ts";
 import { type StoredFile, Workspace } from "#runner/workspace/workspace.ts";
@@ -60,11 +59,6 @@ type RunOptions = Partial<ExecutionOptions> &
     files?: Record<string, string | Uint8Array>;
     maxWorkspaceBytes?: number;
   };
-
-/** Resolve when the probes beside a neighbour are over, by the name that it asks with. */
-export const probesOver = new Map<string, Promise<void>>();
-/** How long a neighbour waits between two rounds. */
-const ROUND_MS = 250;
 
 export interface Bench {
   readonly module: EnvironmentModule;
@@ -292,11 +286,6 @@ async function invokeTestTool(input: InvokeInput, onAborted: () => void): Promis
       return parameters.value ?? null;
     case "fail":
       throw Object.assign(new Error(String(parameters.message)), parameters);
-    case "areProbesOver": {
-      const over = probesOver.get(String(parameters.name)) ?? Promise.resolve();
-      const isOver = over.then(() => true);
-      return { isOver: await Promise.race([isOver, sleep(ROUND_MS, false, { ref: false })]) };
-    }
     case "nothing":
       return undefined;
     case "hang":

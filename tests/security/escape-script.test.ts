@@ -2,11 +2,10 @@
  * The escape corpus as scripts: every probe on both environments, through the module contract, and the control of each
  * in the weaker sandbox where the same attack works. While a probe runs, a neighbour must not notice.
  */
-import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { instantiate as instantiateIvm } from "#modules/typescript-ivm/index.ts";
 import { instantiate as instantiateProcess } from "#modules/typescript-process/index.ts";
-import { type Bench, type EnvironmentUnderTest, openBench, probesOver, type Run } from "../contract/bench.ts";
+import { type Bench, type EnvironmentUnderTest, openBench, type Run } from "../contract/bench.ts";
 import { servePackages } from "../contract/packages.ts";
 import { runControl } from "./corpus/control/run-control.ts";
 import { PROBES } from "./corpus/index.ts";
@@ -31,7 +30,6 @@ const ENVIRONMENTS: Record<string, EnvironmentUnderTest> = {
 
 describe.concurrent.each(Object.entries(ENVIRONMENTS))("on %s", (_name, subject) => {
   let bench: Bench & AsyncDisposable;
-  let neighbours: Neighbours;
   const errors: unknown[] = [];
   const onError = (error: unknown) => void errors.push(error);
   const prototypes = describePrototypes();
@@ -40,10 +38,8 @@ describe.concurrent.each(Object.entries(ENVIRONMENTS))("on %s", (_name, subject)
     process.on("unhandledRejection", onError);
     process.on("uncaughtException", onError);
     bench = await openBench({ ...subject, packages: servePackages(HOSTILE_PACKAGES) });
-    neighbours = createNeighbours(bench);
   });
   afterAll(async () => {
-    await neighbours?.close();
     process.off("unhandledRejection", onError);
     process.off("uncaughtException", onError);
     await bench?.[Symbol.asyncDispose]();
@@ -52,10 +48,15 @@ describe.concurrent.each(Object.entries(ENVIRONMENTS))("on %s", (_name, subject)
   test.each(PROBES.map((probe) => [probe.id, probe.steals, probe] as const))(
     "%s: %s",
     async (_id, _steals, probe) => {
-      const neighbour = neighbours.join();
+      const neighbour = bench.start(NEIGHBOUR, { timeoutMs: DEFAULT_TIMEOUT_MS });
       const run = await bench.run(probe.script, { timeoutMs: DEFAULT_TIMEOUT_MS, ...probe.options });
       await observe(probe, run, bench);
-      await neighbour.leave();
+      const beside = await neighbour.done;
+      expect([beside.state, beside.result, beside.stdout]).toEqual([
+        "success",
+        [neighbour.eid, 5050],
+        "beside\n",
+      ]);
       expect(errors).toEqual([]);
       expect(describePrototypes()).toBe(prototypes);
     },
@@ -63,70 +64,12 @@ describe.concurrent.each(Object.entries(ENVIRONMENTS))("on %s", (_name, subject)
   );
 });
 
-const PROBES_PER_NEIGHBOUR = 10;
-const NEIGHBOUR_TIMEOUT_MS = 600_000;
-
-/** Works until its probes are over: what one of them breaks, the next round shows. */
-const neighbourScript = (name: string) => `
-  let rounds = 0;
-  for (let isOver = false; !isOver; rounds++) {
-    let sum = 0;
-    for (let index = 1; index <= 100; index++) sum += index;
-    const { back } = await tools.test.echo({ back: sum });
-    if (back !== 5050) throw new Error("echo returned " + back);
-    ({ isOver } = await tools.test.areProbesOver({ name: ${JSON.stringify(name)} }));
-  }
+const NEIGHBOUR = `
+  let sum = 0;
+  for (let index = 1; index <= 100; index++) sum += index;
   console.log("beside");
-  return [cyrnel.process.id, rounds > 0];`;
-
-interface Neighbours {
-  /** `leave` of its last probe rejects if the neighbour has noticed any of them. */
-  join(): { leave(): Promise<void> };
-  /** Ends those that are left. */
-  close(): Promise<void>;
-}
-
-/** One neighbour for ten probes: a run that works beside all of them and ends after the last. */
-function createNeighbours(bench: Bench): Neighbours {
-  let current: ReturnType<typeof start> | null = null;
-
-  function start() {
-    const name = randomUUID();
-    const over = Promise.withResolvers<void>();
-    probesOver.set(name, over.promise);
-    const run = bench.start(neighbourScript(name), { timeoutMs: NEIGHBOUR_TIMEOUT_MS });
-    return { run, over, joined: 0, present: 0 };
-  }
-
-  async function end({ run, over }: ReturnType<typeof start>): Promise<void> {
-    over.resolve();
-    const beside = await run.done;
-    expect([beside.state, beside.error, beside.result, beside.stdout]).toEqual([
-      "success",
-      undefined,
-      [run.eid, true],
-      "beside\n",
-    ]);
-  }
-
-  return {
-    join() {
-      if (current === null || current.joined === PROBES_PER_NEIGHBOUR) current = start();
-      const neighbour = current;
-      neighbour.joined++;
-      neighbour.present++;
-      return {
-        async leave() {
-          neighbour.present--;
-          if (neighbour.joined === PROBES_PER_NEIGHBOUR && neighbour.present === 0) await end(neighbour);
-        },
-      };
-    },
-    async close() {
-      if (current !== null && current.joined < PROBES_PER_NEIGHBOUR) await end(current);
-    },
-  };
-}
+  const { back } = await tools.test.echo({ back: sum });
+  return [cyrnel.process.id, back];`;
 
 async function observe({ observe }: Probe, run: Run, bench: Bench): Promise<void> {
   if (typeof observe === "function") return observe(run, bench);
