@@ -6,7 +6,6 @@
 import { setTimeout } from "node:timers/promises";
 import { type ExecutionOutcome, MAX_WARNINGS, type PrintLevel, type RunWarning } from "#sdk";
 import type { Channel, ChannelClose } from "../wire/channel.ts";
-import { checkMessage, type Violation, violation } from "../wire/check-message.ts";
 import type { Frame } from "../wire/frames.ts";
 import type {
   ChildMessage,
@@ -20,6 +19,7 @@ import type {
 import { type CallHandlers, type Divergence, RunCalls } from "./calls/calls.ts";
 import type { LoggedCall } from "./calls/saved-answers.ts";
 import { describeWaiting } from "./calls/waiting.ts";
+import { checkMessage, type Violation, violation } from "./outcome.ts";
 
 /** A child that waits for calls replies within a millisecond; one that computes does not reply. */
 const MAX_REPLY_MS = 200;

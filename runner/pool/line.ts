@@ -8,10 +8,11 @@ export interface Waiter extends PromiseWithResolvers<Child | null> {
 }
 
 export class WaitingLine {
+  readonly waiters: ReadonlySet<Waiter>;
   readonly #waiters = new Set<Waiter>();
 
-  get size(): number {
-    return this.#waiters.size;
+  constructor() {
+    this.waiters = this.#waiters;
   }
 
   join(since: number, triesLeft: number): Waiter {

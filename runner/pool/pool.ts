@@ -26,9 +26,7 @@ export interface PoolOptions {
   min: number;
   /** The most that demand keeps ready. Has no effect if children are reused. */
   max: number;
-  /** Idle children beyond `min` are ended after this long. */
   quietMs: number;
-  /** Called for every failed start, and every child that died or spoke while idle. */
   onError(trouble: { kind: "boot_failed" | "idle_death"; error: Error }): void;
 }
 
@@ -41,7 +39,6 @@ export class Pool implements AsyncDisposable {
   readonly #options: PoolOptions;
   readonly #idle: Idle[] = [];
   readonly #line = new WaitingLine();
-  /** Idle or in use. */
   readonly #alive = new Set<Child>();
   readonly #dying = new Set<Child>();
   readonly #starts = new Set<Promise<unknown>>();
@@ -49,10 +46,8 @@ export class Pool implements AsyncDisposable {
   #booting = 0;
   #target: number;
   #replaced = 0;
-  /** Calls of `warmUp` that wait. */
   #warming = 0;
   #startCount = 0;
-  /** Starts up to this one began before the idle children were replaced. */
   #replacedUpTo = 0;
   #failures = 0;
   #deathsInARow = 0;
@@ -97,9 +92,13 @@ export class Pool implements AsyncDisposable {
     return this.#waitFor(signal);
   }
 
-  /** Takes back a child that can serve another run. */
+  /** Hands a child that can serve a run to the first in line, or keeps it idle. */
   giveBack(child: Child): void {
-    this.#offer(child);
+    if (this.#closing.signal.aborted || !this.#isUsable(child)) {
+      this.#end(child);
+      return;
+    }
+    if (!this.#line.hand(child)) this.#keepIdle(child);
   }
 
   /** Replaces idle children, and those being started once they are ready. */
@@ -109,13 +108,12 @@ export class Pool implements AsyncDisposable {
     this.#fill();
   }
 
-  /** `replaced` counts idle children that died or broke the protocol. */
   status(): { warm: number; booting: number; target: number; waiting: number; replaced: number } {
     return {
       warm: this.#idle.length,
       booting: this.#booting,
       target: this.#target,
-      waiting: this.#line.size,
+      waiting: this.#line.waiters.size,
       replaced: this.#replaced,
     };
   }
@@ -158,11 +156,10 @@ export class Pool implements AsyncDisposable {
   }
 
   #countNeeded(): number {
-    const waiting = this.#line.size;
+    const waiting = this.#line.waiters.size;
     if (this.#options.isReused) {
       return Math.max(this.#options.min - (this.#alive.size - this.#idle.length), waiting);
     }
-    // A `warmUp` whose child becomes idle is no demand beyond the target.
     return Math.max(this.#target + waiting - this.#warming, waiting);
   }
 
@@ -184,7 +181,7 @@ export class Pool implements AsyncDisposable {
     this.#booting--;
     this.#failures = 0;
     this.#own(child);
-    if (number > this.#replacedUpTo) this.#offer(child);
+    if (number > this.#replacedUpTo) this.giveBack(child);
     else this.#end(child);
     if (this.#deathsInARow === 0) this.#fill();
     else this.#fillIn(backOff(this.#deathsInARow));
@@ -212,17 +209,8 @@ export class Pool implements AsyncDisposable {
     this.#failures++;
     this.#options.onError({ kind: "boot_failed", error });
     this.#line.fail(number, error);
-    const { size } = this.#line;
+    const { size } = this.#line.waiters;
     this.#fillIn(backOff(size > 0 ? Math.min(this.#failures, MAX_FAILED_BOOTS) : this.#failures));
-  }
-
-  /** Hands a child to the first in line, or keeps it idle. */
-  #offer(child: Child): void {
-    if (this.#closing.signal.aborted || !this.#isUsable(child)) {
-      this.#end(child);
-      return;
-    }
-    if (!this.#line.hand(child)) this.#keepIdle(child);
   }
 
   #joinLine(): Waiter {
@@ -238,9 +226,8 @@ export class Pool implements AsyncDisposable {
     const onAbort = () => this.#line.leave(waiter);
     signal.addEventListener("abort", onAbort, { once: true });
     const child = await waiter.promise.finally(() => signal.removeEventListener("abort", onAbort));
-    // The signal may abort after the child was handed over, which is then unused.
     if (child === null || !signal.aborted) return child;
-    this.#offer(child);
+    this.giveBack(child);
     return null;
   }
 

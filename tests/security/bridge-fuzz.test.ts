@@ -3,8 +3,8 @@
  * messages it takes. FUZZ_FRAMES sets how many frames are played.
  */
 import { describe, expect, test } from "vitest";
+import { checkMessage } from "#runner/host/outcome.ts";
 import { createMonitor } from "#runner/process/monitor.ts";
-import { checkMessage } from "#runner/wire/check-message.ts";
 import { encodeFrameText, parseFrame } from "#runner/wire/frames.ts";
 import { DEFAULT_SESSION_LIMITS } from "#runner/wire/protocol.ts";
 import { runCampaign } from "./bridge-fuzz/campaign.ts";

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type EndCause, judge, reportSuspectedEscape } from "#runner/host/outcome.ts";
-import { exceeding, violation } from "#runner/wire/check-message.ts";
+import { type EndCause, exceeding, judge, reportSuspectedEscape, violation } from "#runner/host/outcome.ts";
 import { EXECUTION_REASONS, errorDetailSchema } from "#sdk";
 
 const exit = (signal: NodeJS.Signals | null, code: number | null = null, engineText = ""): EndCause => ({

@@ -7,7 +7,6 @@ import type { z } from "zod";
 import { WORKSPACE_LIMIT_ERROR } from "#kernel/file-names.ts";
 import type { OpenStream, SavedAnswer, SaveTurn } from "#sdk";
 import type { Channel } from "../../wire/channel.ts";
-import { exceeding, type Violation, violation } from "../../wire/check-message.ts";
 import {
   type CallMethod,
   type ChildMessage,
@@ -16,6 +15,7 @@ import {
   PROTOCOL_LIMITS,
   type SessionLimits,
 } from "../../wire/protocol.ts";
+import { exceeding, type Violation, violation } from "../outcome.ts";
 import { type Bodies, createBodies } from "./bodies.ts";
 import { encodeReply, ReplyQueue, toErrorReply } from "./replies.ts";
 import { createSavedAnswers, type LoggedCall, type SavedAnswers, type SavedAt } from "./saved-answers.ts";

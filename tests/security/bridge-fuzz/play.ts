@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import { Session, type SessionEnd } from "#runner/host/session.ts";
-import { type Channel, createChannel } from "#runner/wire/channel.ts";
+import { type Channel, type ChannelListener, createChannel } from "#runner/wire/channel.ts";
 import type { StartParams } from "#runner/wire/protocol.ts";
 import { type Conversation, cutIntoChunks, type ExpectedEvent } from "./conversation.ts";
 import { createHost, type Host } from "./host.ts";
@@ -149,15 +149,17 @@ function takeGreeting(channel: Channel): Promise<void> {
 
 /** The same channel, telling of each frame before its listener does. */
 function countFrames(channel: Channel, onFrame: (value: unknown) => void): Channel {
-  const attach: Channel["attach"] = (listener) =>
-    channel.attach({
-      message(frame) {
-        onFrame(frame.value);
-        listener.message(frame);
-      },
-      closed: (close) => listener.closed(close),
-    });
-  return Object.create(channel, { attach: { value: attach } });
+  const attach = channel.attach.bind(channel);
+  return Object.assign(channel, {
+    attach: (listener: ChannelListener) =>
+      attach({
+        message(frame) {
+          onFrame(frame.value);
+          listener.message(frame);
+        },
+        closed: (close) => listener.closed(close),
+      }),
+  });
 }
 
 /** Frames that were refused before they were a message are counted here, for the listener never saw them. */
