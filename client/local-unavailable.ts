@@ -1,4 +1,4 @@
-/** In place of the local runtime where there is no Node: browsers, Deno, Bun. */
+/** Replaces the local runtime where there is no Node: browsers, Deno, Bun. */
 import type { LocalOptions, LocalRuntime } from "./kernel/local-model.ts";
 
 /** @throws Error always. */

@@ -5,9 +5,9 @@
 import { readRetryAfterMs } from "./errors.ts";
 
 export interface RetryOptions {
-  /** Further attempts after the first. 0: none. */
+  /** Number of retries after the first attempt. */
   maxRetries?: number;
-  /** A longer `Retry-After` is not waited for: the answer is handed out. */
+  /** Longest `Retry-After` to wait for; with a longer one the answer is returned. */
   maxWaitMs?: number;
 }
 
@@ -17,7 +17,7 @@ const FIRST_BACKOFF_MS = 200;
 const RETRIED_STATUSES: ReadonlySet<number> = new Set([429, 503]);
 const REPEATABLE_METHODS: ReadonlySet<string> = new Set(["GET", "HEAD"]);
 
-/** With these two statuses a server says that it did not do what was asked, so any request may be repeated. */
+/** With these statuses the server has not carried out the request, so any request may be repeated. */
 export function createRetryingFetch(
   base: (request: Request) => Promise<Response>,
   options: RetryOptions = {},
@@ -33,7 +33,7 @@ export function createRetryingFetch(
   };
 }
 
-/** The answer, or how long to wait before asking again. */
+/** Returns the answer, or how long to wait before the next attempt. */
 async function tryOnce(
   base: (request: Request) => Promise<Response>,
   request: Request,

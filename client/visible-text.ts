@@ -87,7 +87,7 @@ export function describeCall({
   return isMore ? visibleLine(message) : null;
 }
 
-/** Who asks for what: precedes everything a person is asked. The text after it is the script's. */
+/** Says who asks for what. It precedes the script's own text wherever approval is requested. */
 export function describeOrigin(request: Request): string {
   const { processId, requestedBy, requestedByName, kind, serviceId, toolId } = request;
   const who = requestedByName === null ? requestedBy : `${requestedByName} (${requestedBy})`;

@@ -1,4 +1,4 @@
-/** How a command ends: its exit codes; and a failure as one sentence, one code, one exit code. */
+/** Exit codes of the command, and failures as one message, one code and one exit code. */
 import { CyrnelError } from "#client/errors.ts";
 import { visibleJson, visibleLine } from "#client/visible-text.ts";
 import type { Terminal } from "./terminal.ts";
@@ -8,27 +8,26 @@ export const EXIT = {
   ok: 0,
   /** The script failed; or the request was refused, or its object does not exist. */
   failed: 1,
-  /** The command line, or what it names, cannot be used. */
+  /** The command line, or a file it names, is invalid. */
   usage: 2,
   timeout: 3,
   /** Memory or CPU time limit. */
   limit: 4,
   violation: 5,
   canceled: 6,
-  /** The server cannot be reached, or cannot do it now. */
+  /** The server is unreachable or unavailable. */
   unavailable: 69,
   /** The key is missing, wrong, or lacks a scope. */
   notAllowed: 77,
-  /** The isolation that was asked for cannot be had; or the server's settings are wrong. */
+  /** Required isolation is not available, or the server's settings are invalid. */
   isolation: 78,
-  /** 128 and the number of the signal, as shells say it. */
+  /** 128 plus the number of the signal, as in shells. */
   interrupted: 130,
   brokenPipe: 141,
 } as const;
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-/** Which exit code the ending of a run is. */
 export function exitCodeOfRun({
   exitState,
   reason,
@@ -70,7 +69,6 @@ export class Failure extends Error {
   }
 }
 
-/** For a command line, or a file it names, that cannot be used. */
 export function usageFailure(message: string, code = "usage"): Failure {
   return new Failure(code, message, EXIT.usage);
 }
@@ -90,7 +88,7 @@ export function writeFailure(
 
 const MAX_ISSUES = 3;
 
-/** Any thrown value as a failure. `url`: of the server, if there is one. */
+/** Turns any thrown value into a failure. `url` is the server's, if there is one. */
 export function toFailure(error: unknown, url?: string): Failure {
   if (error instanceof Failure) return error;
   if (error instanceof CyrnelError) return fromAnswer(error, url);

@@ -36,7 +36,6 @@ export function parseWhole(text: string): number {
   return value;
 }
 
-/** The id of a process. */
 export function parseId(text: string): number {
   if (!/^[1-9]\d{0,14}$/.test(text)) throw usageFailure(`Expected the number of a process; found "${text}".`);
   return Number(text);
@@ -51,7 +50,6 @@ export function collect(text: string, before: readonly string[] | undefined): st
   return [...(before ?? []), ...parts];
 }
 
-/** A value as JSON; anything else is text. */
 export function parseValue(text: string): unknown {
   try {
     return parseExactJson(text);
@@ -69,7 +67,6 @@ export function parseJson(text: string, what: string): unknown {
   }
 }
 
-/** JSON that has to be an object. */
 export function parseObject(text: string, what: string): Record<string, unknown> {
   const value = parseJson(text, what);
   if (typeof value === "object" && value !== null && !Array.isArray(value))
@@ -79,26 +76,24 @@ export function parseObject(text: string, what: string): Record<string, unknown>
   );
 }
 
-/** One of a few words. */
 export function parseOneOf<T extends string>(text: string, words: readonly T[], what: string): T {
   const word = words.find((one) => one === text);
   if (word !== undefined) return word;
   throw usageFailure(`${what} is ${words.slice(0, -1).join(", ")} or ${words.at(-1)}; found "${text}".`);
 }
 
-/** `name=value`, the value as JSON or text. */
 export function parsePair(text: string): [name: string, value: unknown] {
   const at = text.indexOf("=");
   if (at < 1) throw usageFailure(`Expected name=value; found "${text}".`);
   return [text.slice(0, at), parseValue(text.slice(at + 1))];
 }
 
-/** A name, or a JSON Pointer as it is, as a JSON Pointer. */
+/** Turns a name into a JSON Pointer, and keeps a JSON Pointer. */
 export function toPointer(name: string): string {
   return name.startsWith("/") ? name : `/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
 }
 
-/** The text of a file, or of standard input for `-`; UTF-8, at most `maxBytes`. */
+/** Reads UTF-8 text of at most `maxBytes` from a file, or from standard input for `-`. */
 export async function readText(
   path: string,
   session: { readonly stdin: Readable },
@@ -122,7 +117,7 @@ export async function readText(
   }
 }
 
-/** Null when there is more. A file may grow while it is read. */
+/** Returns null if there is more. A file may grow while it is read. */
 function readPlainFile(path: string, maxBytes: number): Buffer | null {
   try {
     const file = openSync(path, "r");
@@ -155,7 +150,7 @@ function fileFailure(path: string, error: NodeJS.ErrnoException): Error {
   );
 }
 
-/** Null when there is more. */
+/** Returns null if there is more. */
 async function readStream(stream: Readable, maxBytes: number): Promise<Buffer | null> {
   const chunks: Buffer[] = [];
   let size = 0;

@@ -12,7 +12,6 @@ export interface Shell extends Streams {
   /** CYRNEL_URL and CYRNEL_API_KEY. */
   readonly url: string | undefined;
   readonly key: string | undefined;
-  /** The folder of the package. */
   readonly root: string;
   /** Aborts at Ctrl-C and at a SIGTERM. */
   readonly signal: AbortSignal;
@@ -29,7 +28,7 @@ export interface Session extends Streams {
   readonly key: string | undefined;
   readonly signal: AbortSignal;
   readonly client: CyrnelClient;
-  /** Prints the answer: as JSON under `--json`, else as `describe` formats it. */
+  /** Prints the answer: as JSON with `--json`, otherwise as `describe` formats it. */
   print<T>(value: T, describe: (value: T) => string): void;
   /** Waits for `work`, with a spinner on a terminal. */
   during<T>(text: string | (() => string), work: Promise<T>): Promise<T>;
@@ -41,7 +40,7 @@ interface GlobalOptions {
   json?: boolean;
 }
 
-/** An action for commander: calls `run` with the session, the arguments in their order and the options. */
+/** Makes an action for commander that calls `run` with the session, the arguments in order, and the options. */
 export function act<A extends unknown[]>(
   shell: Shell,
   run: (session: Session, ...given: A) => Promise<ExitCode | undefined> | Promise<void>,
@@ -54,7 +53,6 @@ export function act<A extends unknown[]>(
   };
 }
 
-/** @throws Failure for a malformed address. */
 function openSession(shell: Shell, { url: givenUrl, key: givenKey, json = false }: GlobalOptions): Session {
   const url = givenUrl ?? shell.url ?? DEFAULT_URL;
   const key = givenKey ?? shell.key;
@@ -95,7 +93,7 @@ function connect(url: string, key: string | undefined): CyrnelClient {
 /** Shorter waits show no spinner. */
 const MIN_SPINNER_MS = 250;
 
-/** On standard error, with the time so far; removed when `work` has ended. */
+/** Written to standard error with the time so far, and removed when `work` has ended. */
 async function spin<T>(text: string | (() => string), work: Promise<T>): Promise<T> {
   const { default: createSpinner } = await import("yocto-spinner");
   const describe = () => visibleLine(typeof text === "string" ? text : text());

@@ -1,14 +1,13 @@
-/** Tables, facts and times for a person. A line that does not fit on a terminal is cut, never wrapped. */
+/** Tables, facts and times for people. Lines longer than the terminal are cut, never wrapped. */
 import { visibleLine } from "#client/visible-text.ts";
 import type { Terminal } from "./terminal.ts";
 
 export type Cell = string | number | boolean | null | undefined;
 
 const GAP = "  ";
-/** Longer cells are cut, except in a pipe, where a program may want all of it. */
+/** Longer cells are cut, except in a pipe, whose reader may need all of it. */
 const MAX_CELL_CHARACTERS = 60;
 
-/** A heading for each cell of a row. */
 export type Columns<T> = Record<string, (item: T) => Cell>;
 
 /**
@@ -37,7 +36,6 @@ export function formatTable<T>(
   return [terminal.paint("bold", format(heads)), ...rows.map(format)].map((line) => `${line}\n`).join("");
 }
 
-/** Names and values, one per line. */
 export function formatFacts(
   terminal: Terminal,
   facts: readonly (readonly [name: string, value: Cell])[],
@@ -79,7 +77,7 @@ export function until(iso: string | null): string {
   return at <= Date.now() ? "expired" : `in ${inUnits(at - Date.now())}`;
 }
 
-/** Empty for what has not begun; up to now for what has not ended. */
+/** Returns an empty text before the start; counts up to now before the end. */
 export function took(from: string | null, to: string | null): string {
   if (from === null) return "";
   return inUnits(Math.max(0, (to === null ? Date.now() : Date.parse(to)) - Date.parse(from)));

@@ -1,16 +1,15 @@
-/** Standard streams: colours on a terminal, plain text in a pipe; and what of foreign text a terminal may be shown. */
+/** Standard streams: colours on a terminal, plain text in a pipe, and foreign text made safe for a terminal. */
 import type { Readable } from "node:stream";
 import { styleText } from "node:util";
 import { visibleLine } from "#client/visible-text.ts";
 
-/** Standard output or standard error. */
 export interface Terminal {
   readonly isTty: boolean;
   /** Width of the terminal, or a usual width elsewhere. */
   readonly columns: number;
-  /** Unchanged: foreign text has to be made safe before. */
+  /** Writes text unchanged: make foreign text safe first. */
   write(text: string): void;
-  /** The text itself where there are no colours. */
+  /** Returns the text itself without colours. */
   paint(style: "bold" | "dim" | "red" | "green" | "yellow" | "cyan", text: string): string;
   /** Resolves when everything has been handed to the system. */
   flushed(): Promise<void>;
@@ -24,7 +23,7 @@ export interface Streams {
 
 type Writer = NodeJS.WritableStream & { isTTY?: boolean; columns?: number };
 
-/** `hasColors`: what the environment says; a pipe has none. */
+/** `hasColors` comes from the environment; a pipe has none. */
 export function createTerminal(stream: Writer, hasColors: boolean): Terminal {
   const isTty = stream.isTTY === true;
   return {
@@ -49,7 +48,7 @@ export function safeLines(text: string): string {
   return text.replaceAll("\r\n", "\n").replace(UNSAFE, visibleLine);
 }
 
-/** The same for text in pieces: a carriage return at the end of one belongs to the next. */
+/** Does the same for text in pieces, since a carriage return at the end of one belongs to the next. */
 export function createSafeStream(): (text: string, isLast?: boolean) => string {
   let held = "";
   return (text, isLast = false) => {

@@ -33,11 +33,11 @@ export type Gate =
 export interface ElicitationOptions {
   /** Returns true, or the message to show, if a call needs approval. Default: destructive tools do. */
   needsApproval?: (tool: GatedTool, args: unknown) => boolean | string;
-  /** Called with each call that begins to wait. */
+  /** Called for each call that begins to wait. */
   onPending?: (pending: PendingElicitation) => void;
-  /** An undecided one expires. */
+  /** Time after which an undecided approval expires. */
   expiresAfterMs?: number;
-  /** More at once are refused. */
+  /** Number of approvals that may wait at once. */
   maxPending?: number;
 }
 
@@ -78,7 +78,7 @@ export class ElicitationEngine {
     return this.#open({ toolPath: gated.path, message, ...(args !== undefined && { args }) });
   }
 
-  /** A question of a script: always waits. `check` throws for an answer that does not fit. */
+  /** Adds a question of a script, which always waits. `check` throws for an invalid answer. */
   ask(
     request: { message: string; schema?: Record<string, unknown> },
     check?: CheckAnswer,
@@ -102,7 +102,7 @@ export class ElicitationEngine {
     return true;
   }
 
-  /** The run that asked has ended. */
+  /** Withdraws the approvals of a run that has ended. */
   withdraw(executionId: string): void {
     this.#waiting.get(executionId)?.settle({ state: "withdrawn" });
   }
@@ -111,7 +111,7 @@ export class ElicitationEngine {
     return this.#waiting.get(executionId)?.pending;
   }
 
-  /** The oldest first. */
+  /** Oldest first. */
   getAllPending(): PendingElicitation[] {
     return [...this.#waiting.values()].map(({ pending }) => pending);
   }
@@ -120,7 +120,7 @@ export class ElicitationEngine {
     return this.#waiting.size > 0;
   }
 
-  /** Calls of this tool pass from now on, until `clearSessionApprovals`. */
+  /** Lets calls of this tool pass until `clearSessionApprovals`. */
   addSessionApproval(path: string): void {
     this.#sessionApprovals.add(path);
   }

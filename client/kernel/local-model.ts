@@ -11,10 +11,10 @@ export type IsolationReport = NonNullable<
   paths["/environment"]["get"]["responses"][200]["content"]["application/json"]["isolation"]
 >;
 
-/** For which call a tool is called. */
+/** The call that a tool is called for. */
 export interface CallContext {
   processId: number;
-  /** Which of the run's calls it is, from 1. */
+  /** Number of the call within the run, from 1. */
   seq: number;
   /** Aborts when the run is over. */
   signal: AbortSignal;
@@ -35,10 +35,10 @@ export interface LocalTool {
   path: string;
   name?: string;
   description?: string;
-  /** Parameters that do not fit are refused before the tool is called. */
+  /** Invalid parameters are refused before the tool is called. */
   inputSchema?: JsonSchema;
   outputSchema?: JsonSchema;
-  /** A call may change something: by default a person is asked, if there is an elicitation engine. */
+  /** True if a call may change something. By default it then needs approval, if there is an elicitation engine. */
   destructive?: boolean;
   /** Default: the runtime's `invoke`. */
   invoke?: ToolFunction;

@@ -15,9 +15,9 @@ export interface LogLine {
   message: string;
 }
 
-/** A call or question that waits for a person. */
+/** A call or question that waits for approval. */
 export interface PausedCall {
-  /** For `resolve`. */
+  /** Argument of `resolve`. */
   executionId: string;
   /** `service.tool`, or `cyrnel.ask` for a question of the script. */
   toolPath: string;
@@ -36,13 +36,13 @@ export interface RunError {
   file?: string;
 }
 
-/** Something a reader of the run should know that did not fail it. */
+/** Something the reader of a result should know that did not fail the run. */
 export interface RunWarning {
   message: string;
   line?: number | undefined;
   column?: number | undefined;
   file?: string | undefined;
-  /** A machine-readable word, such as `call_not_awaited`. */
+  /** Machine-readable code, such as `call_not_awaited`. */
   code: string;
   /** Place inside a value, such as `result.items[3]`. */
   path?: string | undefined;
@@ -65,18 +65,18 @@ export interface ExecutionResult {
    * it.
    */
   value?: unknown;
-  /** A sentence; absent while it is paused and when it succeeded. */
+  /** Error message; absent while the run is paused and after success. */
   error?: string;
   errorDetail?: RunError;
   calls: ToolCallMade[];
   logs: LogLine[];
   /** Empty while it is paused. */
   warnings: RunWarning[];
-  /** Set while a person is waited for: `resolve(paused.executionId, …)` lets the run go on. */
+  /** Set while the run waits for approval. `resolve(paused.executionId, …)` continues it. */
   paused?: PausedCall;
   processId: number;
   exitState: ExitState | null;
-  /** The machine-readable word beside `exitState`. */
+  /** Machine-readable cause beside `exitState`. */
   reason: string | null;
   usage: RunUsage | null;
 }
@@ -94,7 +94,7 @@ export interface ExecuteOptions {
   signal?: AbortSignal;
   onStdout?: (text: string) => void;
   onStderr?: (text: string) => void;
-  /** Each object the script emitted by `cyrnel.output`. */
+  /** Called with each object of `cyrnel.output`. */
   onOutput?: (value: Record<string, unknown>) => void;
 }
 
@@ -104,11 +104,11 @@ export interface Runtime extends AsyncDisposable {
    * Rejects when it could not be run at all.
    */
   execute(script: string, options?: ExecuteOptions): Promise<ExecutionResult>;
-  /** Decides about a pending call and answers how the run goes on. Rejects for an unknown id. */
+  /** Decides about a pending call and returns the next pause or the end of the run. Rejects for an unknown id. */
   resolve(executionId: string, approved: boolean, data?: unknown): Promise<ExecutionResult>;
-  /** Paths of the tools a script can call. Of a server: as it listed them last, nothing before `ready`. */
+  /** Paths of the tools a script can call. For a server: as last listed, empty before `ready`. */
   availableTools(): string[];
-  /** Resolves when it is set up; rejects with the reason why it cannot be. `execute` calls it too. */
+  /** Resolves once the runtime is set up, or rejects with the reason. `execute` calls it too. */
   ready(): Promise<void>;
   /** Ends every run and releases everything. Idempotent. */
   dispose(): Promise<void>;

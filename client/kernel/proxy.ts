@@ -8,7 +8,7 @@ export interface SearchQuery {
 
 type Invoke = (path: string, args: Record<string, unknown>) => unknown;
 
-/** Every member is a node again; calling a node calls the tool of its path. */
+/** Each member is another node; calling a node calls the tool of its path. */
 export type ToolNamespace = ((args?: Record<string, unknown>) => Promise<unknown>) & {
   readonly [name: string]: ToolNamespace;
 };

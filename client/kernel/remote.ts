@@ -1,4 +1,4 @@
-/** A runtime whose scripts run on a server: its tools, roles, policies and approvals count. */
+/** A runtime whose scripts run on a server, under its tools, roles, rules and approvals. */
 import { type ClientOptions, type CyrnelClient, createClient, type ProcessRecord } from "../client.ts";
 import { CyrnelError, unwrap } from "../errors.ts";
 import type { ProcessEvent } from "../events.ts";
@@ -8,9 +8,9 @@ import { describePath } from "../visible-text.ts";
 import type { ExecuteOptions, ExecutionResult, PausedCall, Runtime } from "./model.ts";
 import { createLogLines, describeError, type LogLines } from "./result-parts.ts";
 
-/** Tools of a server beyond these are not listed. */
+/** Number of tools of a server that are listed. */
 const MAX_TOOLS = 20_000;
-/** Paused runs whose log lines are kept for when they go on. */
+/** Number of paused runs whose log lines are kept until they continue. */
 const MAX_REMEMBERED_RUNS = 1000;
 
 interface FollowedRun {
@@ -120,7 +120,7 @@ function take(run: FollowedRun, event: ProcessEvent): void {
   } else if (event.event === "output") onOutput?.(event.data);
 }
 
-/** Waits until the run has ended or waits for another decision than the one that was just made. */
+/** Waits until the run has ended, or waits for another decision than the last one. */
 async function followOn(
   client: CyrnelClient,
   id: number,

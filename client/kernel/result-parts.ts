@@ -6,7 +6,7 @@ const MAX_LOG_LINES = 100_000;
 
 export interface LogLines {
   add(level: LogLine["level"], text: string): void;
-  /** All so far; the last of each stream may not have ended yet. */
+  /** Lines so far; the last of each stream may be incomplete. */
   lines(): LogLine[];
 }
 
@@ -36,7 +36,7 @@ interface ErrorParts {
   file?: string | null | undefined;
 }
 
-/** Empty for a run without an error. */
+/** Returns an empty object for a run without an error. */
 export function describeError(
   message: string | null | undefined,
   parts: ErrorParts | null | undefined,

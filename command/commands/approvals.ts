@@ -1,4 +1,4 @@
-/** `cyrnel approvals`: calls and questions that wait for a person. */
+/** `cyrnel approvals`: calls and questions that wait for approval. */
 import type { Command } from "commander";
 import { unwrap } from "#client/errors.ts";
 import { readAll } from "#client/pages.ts";

@@ -1,4 +1,4 @@
-/** `cyrnel completion`: a script for the shell that asks this program for completions. */
+/** `cyrnel completion`: a shell script that gets its completions from this program. */
 import type { Command, Option } from "commander";
 import { usageFailure } from "../failure.ts";
 import { act, type Session, type Shell } from "../session.ts";

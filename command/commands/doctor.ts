@@ -131,7 +131,7 @@ function describe(terminal: Terminal, { ok, problems, isolation, database, egres
   return `${lines.join("\n")}\n`;
 }
 
-/** At spaces, so that no line is longer than `width` where a word is not. */
+/** Wraps at spaces to lines of at most `width`, unless a word is longer. */
 function wrap(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = "";

@@ -15,12 +15,14 @@ export function addCommand(parent: Command, names: string, description: string):
   return alias === undefined ? command : command.alias(alias);
 }
 
-/** For `addHelpText`. */
 export function examples(...lines: string[]): string {
   return `\n${lines.length === 1 ? "Example" : "Examples"}:\n${lines.map((line) => `  ${line}`).join("\n")}`;
 }
 
-/** Prints `{ [key]: items }` as JSON, or the items as a table; `empty` where there are none, in a pipe on standard error. */
+/**
+ * Prints `{ [key]: items }` as JSON, or the items as a table. An empty list prints `empty`, in a pipe on standard
+ * error.
+ */
 export function printList<T>(
   session: Session,
   key: string,
@@ -31,7 +33,7 @@ export function printList<T>(
   session.print({ [key]: items }, () => formatTable(session, items, empty, columns));
 }
 
-/** An action that makes one request for each id and reports each as it is done: `Key k1 is revoked.` */
+/** Makes an action that sends one request per id and reports each: `Key k1 is revoked.` */
 export function changeEach(
   shell: Shell,
   kind: string,

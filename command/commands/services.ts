@@ -120,7 +120,6 @@ function formatProblems(problems: readonly string[] = []): string {
   return problems.map((problem) => `Problem: ${visibleLine(problem)}\n`).join("");
 }
 
-/** Each with all of its description. */
 function formatTools(tools: readonly { id: string; name: string; description: string }[]): string {
   return tools
     .map(

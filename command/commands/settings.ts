@@ -15,7 +15,6 @@ type Change = { op: "add"; path: string; value: unknown } | { op: "remove"; path
 
 const MAX_SECRET_BYTES = 64 * 1024;
 
-/** Adds both to `parent`, which is the command of the owners. */
 export function addSettings(parent: Command, shell: Shell, owner: Owner): void {
   addCommand(
     parent,
@@ -68,7 +67,6 @@ interface ConfigFlags {
   schema?: true;
 }
 
-/** The routes of both owners are alike. */
 const ROUTES = { service: "/services/{id}", module: "/modules/{id}" } as const;
 
 async function config(
@@ -148,7 +146,7 @@ async function readSecret({ stdin, signal }: Session, name: string): Promise<str
   return value;
 }
 
-/** Text, unless the schema takes no text there: then JSON. The error must not quote what was typed. */
+/** Reads text, or JSON if the schema accepts no text. Errors must not quote the value. */
 function readValue(text: string, name: string, schema: Schema): unknown {
   const types = listTypes(findSchema(schema, name));
   if (types.length === 0 || types.includes("string")) return text;
@@ -184,7 +182,7 @@ function listTypes({ type, anyOf, oneOf }: Schema): string[] {
     .flatMap((one) => listTypes(asSchema(one)));
 }
 
-/** JSON Patch makes no parents: objects that a pointer goes through and that are not there come first. */
+/** JSON Patch creates no parents, so missing objects on the way of a pointer are added first. */
 function listMissingParents(name: string, present: readonly string[]): Change[] {
   const parts = toPointer(name).split("/");
   const parents = parts.slice(2).map((_part, at) => parts.slice(0, at + 2).join("/"));
@@ -200,7 +198,7 @@ function toRemoval(name: string): Change {
   return { op: "remove", path: toPointer(name) };
 }
 
-/** Asks at a terminal without echoing the answer. Rejects at Ctrl-C and with the signal's reason. */
+/** Prompts on a terminal without echo. Rejects at Ctrl-C and with the signal's reason. */
 async function askHidden(question: string, stdin: Readable, signal: AbortSignal): Promise<string> {
   process.stderr.write(question);
   const sink = new Writable({ write: (_chunk, _encoding, done) => done() });

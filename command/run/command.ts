@@ -14,9 +14,9 @@ import { emptyReport, type RunEnding, type RunLimits, type RunScript, showEnding
 import { checkNames } from "./requirements.ts";
 import { findPlaces } from "./root.ts";
 
-/** The most a server can be set to take. */
+/** The largest limit a server can have. */
 const MAX_SCRIPT_BYTES = 1_000_000;
-/** With its spaces; what is given to the script may be 1 MiB. */
+/** Counts whitespace too; the script's input may be 1 MiB. */
 const MAX_INPUT_FILE_BYTES = 8 * 1024 * 1024;
 
 interface RunFlags {
@@ -129,7 +129,6 @@ interface Script {
 /** Imports of files name them by `./`, `../` or `/`. */
 const MAY_IMPORT = [/\b(?:import|export)\b/, /["'`][./]/];
 
-/** The script with what it is given as files. */
 async function readScript(session: Session, path: string, { dir, root, local }: RunFlags): Promise<Script> {
   const code = await readText(path, session, MAX_SCRIPT_BYTES);
   const folder = dir === undefined ? undefined : await readFolder(dir, local === true);
@@ -188,7 +187,7 @@ function readLimits({ timeout, memory, cpu, ref }: RunFlags): RunLimits {
   };
 }
 
-/** A server takes no JSON with these: what copies it could change the prototype of an object. */
+/** Servers refuse these names, because copying them could change the prototype of an object. */
 const FORBIDDEN_NAME = /(?:^|\.)(?:__proto__|constructor\.prototype)(?:\.|$)/;
 
 /** Returns the input from `--input` and `--set`, or undefined without either. */
@@ -209,7 +208,7 @@ async function readInput(session: Session, { input: path, set = [] }: RunFlags):
   return input;
 }
 
-/** Defines members, as a name that is one of every object's is one like any other. */
+/** Defines members instead of assigning them, so that inherited names work like any other. */
 function setMember(target: unknown, [key = "", ...rest]: string[], value: unknown, name: string): void {
   if (key === "") throw usageFailure(`Expected --set name=value or a.b=value; found "${name}=…".`);
   if (typeof target !== "object" || target === null || Array.isArray(target) || isRawInteger(target)) {

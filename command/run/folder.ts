@@ -1,4 +1,4 @@
-/** Folders of this machine as the workspace of a run, and as the place of its artifacts. */
+/** Folders of this machine as the workspace of a run, and for its artifacts. */
 import { randomUUID } from "node:crypto";
 import { constants, openAsBlob } from "node:fs";
 import { access, lstat, mkdir, open, readdir, rename, rm, stat, statfs } from "node:fs/promises";
@@ -13,11 +13,11 @@ const SHORT_NAME = /^(git|node_m)~\d+$/;
 const MAX_FILES = 1_000;
 /** Applies to local runs only; servers set their own limit. */
 const MAX_LOCAL_BYTES = 64 * 1024 * 1024;
-/** Folders and files looked at: more is not the folder that was meant. */
+/** Limit of folders and files: with more, the user probably meant another folder. */
 const MAX_ENTRIES = 100_000;
 
 export interface FolderFile extends LocalFile {
-  /** To send it: it is read from the disk as it is sent. */
+  /** Opens the file for sending; it is read as it is sent. */
   open(): Promise<Blob>;
 }
 
@@ -78,7 +78,7 @@ async function readPiece(file: string, offset: number, length: number): Promise<
 /** Type of /proc in Linux' statfs. Folders cannot be created there, and Node tries without end. */
 const PROC_TYPE = 0x9fa0;
 
-/** Throws a usage failure where the folder of the artifacts is none and cannot be made. It is not made yet. */
+/** Throws a usage failure if the folder for artifacts does not exist and cannot be created. Does not create it yet. */
 export async function checkArtifactsFolder(folder: string): Promise<void> {
   if (folder === "") throw usageFailure("Expected --artifacts <folder>; found an empty name.");
   const refuse = (found: string) =>
@@ -95,7 +95,7 @@ export async function checkArtifactsFolder(folder: string): Promise<void> {
   }
 }
 
-/** A link that leads nowhere does. */
+/** Returns true for a dangling link, too. */
 async function exists(entry: string): Promise<boolean> {
   try {
     await lstat(entry);
@@ -163,7 +163,6 @@ function holdsPrograms(segment: string): boolean {
   return IGNORED.includes(folded) || SHORT_NAME.test(folded);
 }
 
-/** The content of a file in pieces. */
 export async function* piecesOf({ size, read }: LocalFile): AsyncGenerator<Uint8Array> {
   const piece = 1024 * 1024;
   for (let at = 0; at < size; at += piece) yield await read(at, Math.min(piece, size - at));

@@ -12,17 +12,20 @@ import type { FolderFile } from "./folder.ts";
 import { findPlaces } from "./root.ts";
 
 export interface Imports {
-  /** The script's name among them, if it imports any. */
+  /** Name of the script among them, if it imports any. */
   name?: string;
   /** Contents by name in the workspace. */
   files: Record<string, string>;
   /** Their paths on disk. */
   paths: string[];
-  /** The script or a file has an error that the run would have, too. */
+  /** An error in the script or a file, which the run would have too. */
   error?: { name: string; message: string; line: number; column: number; file?: string };
 }
 
-/** `script`: its path; `-`: of no file, in the current folder. `root`: of `--root`. `given`: the files of `--dir`. */
+/**
+ * `script` is its path, or `-` for standard input in the current folder. `root` is the value of `--root`. `given` has
+ * the files of `--dir`.
+ */
 export async function readImports(
   code: string,
   script: string,
@@ -73,7 +76,7 @@ export async function readImports(
   return { ...(paths.length > 0 && { name }), files, paths };
 }
 
-/** Which packages there are is said where the script runs. */
+/** The runtime reports missing packages. */
 const anyPackage: PrepareOptions["findPackage"] = async ({ name }) => ({
   name,
   version: "0.0.0",
@@ -84,7 +87,10 @@ function withoutPrefix(name: string, prefix: string): string {
   return name.startsWith(prefix) ? name.slice(prefix.length) : name;
 }
 
-/** Null: there is no such file. More than `maxBytes` is cut, and refused by its length. `own`: where the script lies. */
+/**
+ * Returns null if there is no such file. Beyond `maxBytes` it is cut, and refused by its length. `own` is the script's
+ * folder.
+ */
 async function readInside(root: string, own: string, name: string, maxBytes: number): Promise<string | null> {
   const meant = path.join(root, name);
   let found: string;
@@ -126,7 +132,7 @@ async function readGiven(
   return decodeModule(name, await file.read(0, Math.min(file.size, maxBytes + 1)), maxBytes);
 }
 
-/** One name cannot stand for two contents. */
+/** A name cannot have two contents. */
 async function checkAgainst(
   given: Record<string, FolderFile>,
   name: string,

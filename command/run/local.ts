@@ -1,4 +1,4 @@
-/** A script on this machine, without server and database: in a locked-down process that this program starts. */
+/** Runs a script on this machine, without a server, in a locked-down process that this program starts. */
 import { resolve } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { pathToFileURL } from "node:url";
@@ -15,7 +15,7 @@ import { openRunOutput, type RunEnding, type RunLimits, type RunReport, type Run
 import { requireIsolation } from "./requirements.ts";
 import { createArtifactWriter } from "./transfer.ts";
 
-/** Bounds of the environment's settings. A run may ask for less. */
+/** Limits of the environment's settings. A run may ask for less. */
 const MIN_SET_MEMORY_MB = 32;
 const MAX_USUAL_MEMORY_MB = 1024;
 
@@ -26,9 +26,9 @@ export interface LocalRunOptions {
   toolsFile: string | null;
   /** Limit of each run; undefined for the default. */
   memoryMb: number | undefined;
-  /** Calls of destructive tools are made without asking. */
+  /** Calls destructive tools without asking. */
   yes: boolean;
-  /** The folder of the script, and the one that its packages have to lie in. */
+  /** Folder of the script, and the folder that its packages must be in. */
   packages: { folder: string; root: string };
 }
 
@@ -36,7 +36,7 @@ export interface LocalRun extends AsyncDisposable {
   run: RunScript;
 }
 
-/** Rejects with a Failure of exit code 78 where the isolation cannot be had. */
+/** Rejects with a Failure of exit code 78 if the isolation is not available. */
 export async function openLocalRun(session: Session, options: LocalRunOptions): Promise<LocalRun> {
   const tools = options.toolsFile === null ? undefined : await loadTools(options.toolsFile);
   const runtime = createRuntime({
@@ -57,13 +57,13 @@ export async function openLocalRun(session: Session, options: LocalRunOptions): 
   };
 }
 
-/** Settings under which the first child has the limit of the run already. */
+/** Settings that give the first child the limit of the run from its start. */
 function readEnvironment(memoryMb: number | undefined): Record<string, unknown> {
   if (memoryMb === undefined || memoryMb < MIN_SET_MEMORY_MB) return {};
   return { memoryMb, maxMemoryMb: Math.max(memoryMb, MAX_USUAL_MEMORY_MB) };
 }
 
-/** Rejects with a Failure where the isolation is less than required: nothing is run then. */
+/** Rejects with a Failure, without running anything, if the isolation is less than required. */
 async function requireObtained(runtime: LocalRuntime, required: readonly string[]): Promise<void> {
   try {
     const isolation = await runtime.isolation();
@@ -74,7 +74,7 @@ async function requireObtained(runtime: LocalRuntime, required: readonly string[
   }
 }
 
-/** Trusted: it is loaded into this program. A default export, or what it exports by name. */
+/** Loads the trusted module into this program: its default export, or its named exports. */
 async function loadTools(path: string): Promise<NonNullable<LocalOptions["tools"]>> {
   let module: Record<string, unknown>;
   try {
@@ -138,7 +138,7 @@ async function runHere(
   }
 }
 
-/** Asks at a terminal; without one the call is denied. */
+/** Asks on a terminal; without one the call is denied. */
 async function decide(session: Session, runtime: LocalRuntime, paused: PausedCall): Promise<ExecutionResult> {
   const { stdin, stderr, signal } = session;
   const { executionId, toolPath, message, args } = paused;

@@ -1,4 +1,4 @@
-/** A script on a server: submitted, followed to its end, killed where this program is stopped. */
+/** Runs a script on a server: submits it, follows it to its end, and kills it if this program is stopped. */
 import { CyrnelError, unwrap } from "#client/errors.ts";
 import type { ProcessEvent } from "#client/events.ts";
 import { visibleLine } from "#client/visible-text.ts";
@@ -14,10 +14,10 @@ import {
 import { requireIsolation } from "./requirements.ts";
 import { downloadArtifacts, uploadFiles } from "./transfer.ts";
 
-/** A killed run ends at once; what it had written is stored then. */
+/** A killed run ends at once, and its output is stored then. */
 const MAX_KILLED_WAIT_MS = 10_000;
 
-/** Reads the server's isolation report first where something is required of it. */
+/** Reads the server's isolation report first if isolation is required. */
 export async function openRemoteRun(session: Session, required: readonly string[]): Promise<RunScript> {
   if (required.length > 0) {
     const { isolation } = unwrap(await session.client.GET("/environment"));

@@ -1,4 +1,4 @@
-/** The report of a run, the same for remote and local runs, and how it is shown. */
+/** The report of a run, the same for remote and local runs, and its output. */
 import type { RunWarning } from "#client/kernel/model.ts";
 import { visibleJson, visibleLine } from "#client/visible-text.ts";
 import { EXIT, type ExitCode, exitCodeOfRun, type Failure, writeFailure } from "../failure.ts";
@@ -8,21 +8,20 @@ import type { FolderFile } from "./folder.ts";
 
 export interface RunLimits {
   ref?: string;
-  /** Null: none. */
   timeoutMs?: number | null;
   memoryMb?: number;
   cpuMs?: number;
   /** JSON data, or undefined if there is none. */
   input?: unknown;
-  /** The workspace, by name: files of a folder, and texts. */
+  /** Files of the workspace by name. */
   files?: Record<string, FolderFile | string>;
-  /** The script's own name among them. */
+  /** Name of the script among them. */
   name?: string;
   /** Folder for the artifacts. */
   artifactsFolder?: string;
 }
 
-/** Runs a script to its end. Rejects where it could not be run; a failed script is a report. */
+/** Runs a script to its end. Rejects if it could not be run; a failed script is a report. */
 export type RunScript = (code: string, limits: RunLimits) => Promise<RunEnding>;
 
 export interface RunEnding {
@@ -32,10 +31,9 @@ export interface RunEnding {
 }
 
 export interface RunReport {
-  /** Null on this machine. */
+  /** Null for a local run. */
   id: number | null;
   exitState: string | null;
-  /** The machine-readable word for it. */
   reason: string | null;
   result: unknown;
   error: string | null;
@@ -44,7 +42,7 @@ export interface RunReport {
     message: string;
     line?: number | null;
     column?: number | null;
-    /** The source file, if it is not the script itself. */
+    /** Source file, unless it is the script itself. */
     file?: string | undefined;
     stack?: string | null;
   } | null;
@@ -73,7 +71,7 @@ export function emptyReport(id: number | null): RunReport {
   };
 }
 
-/** Shows what a script writes while it runs: as it is in a pipe, made safe on a terminal, not at all before JSON. */
+/** Shows a script's output live: unchanged in a pipe, made safe on a terminal, not at all with --json. */
 export function openRunOutput({ json, stdout, stderr }: Session) {
   const safe = { stdout: createSafeStream(), stderr: createSafeStream() };
   const terminals = { stdout, stderr };
@@ -91,7 +89,7 @@ export function openRunOutput({ json, stdout, stderr }: Session) {
   return {
     stdout: (text: string) => write("stdout", text),
     stderr: (text: string) => write("stderr", text),
-    /** Call before the command writes lines of its own. */
+    /** Call it before the command writes its own lines. */
     end(): void {
       write("stdout", "", true);
       write("stderr", "", true);
@@ -101,10 +99,10 @@ export function openRunOutput({ json, stdout, stderr }: Session) {
   };
 }
 
-/** Ended by a person's decision or its absence, not by a fault of the script or the server. */
+/** Reasons that come from an approver's decision or a missing one, not from a fault of script or server. */
 const DECIDED = new Set(["approval_denied", "approval_expired", "killed"]);
 
-/** The ending of the script, then what became of its artifacts. `name`: of the script. */
+/** Shows how the script `name` ended, then what became of its artifacts. */
 export function showEnding(session: Session, { report, failure }: RunEnding, name: string): ExitCode {
   const ended = exitCodeOfRun(report);
   const exitCode = ended === EXIT.ok && failure !== null ? EXIT.failed : ended;

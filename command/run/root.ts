@@ -5,15 +5,14 @@ import path from "node:path";
 import { usageFailure } from "../failure.ts";
 
 export interface Places {
-  /** Folder of the script. */
   folder: string;
-  /** Files that it imports have to lie in it. */
+  /** Imported files must be inside it. */
   base: string;
-  /** Packages that it imports have to lie in it: those of a workspace may be installed above the project. */
+  /** Imported packages must be inside it. A workspace may install them above the project. */
   packagesBase: string;
 }
 
-/** `script`: its path; `-`: in the current folder. `root`: of `--root`. */
+/** `script` is its path, or `-` for the current folder. `root` is the value of `--root`. */
 export async function findPlaces(script: string, root: string | undefined): Promise<Places> {
   const folder = await realpath(script === "-" ? "." : path.dirname(script));
   if (root !== undefined) {

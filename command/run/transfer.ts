@@ -1,4 +1,4 @@
-/** Files of a run on a server: uploaded before it, and what it left downloaded after it, both as streams. */
+/** Uploads the files of a run on a server, and downloads its artifacts, both as streams. */
 import type { ProcessRecord } from "#client/client.ts";
 import type { RunOptions } from "#client/runs.ts";
 import { visibleLine } from "#client/visible-text.ts";
@@ -7,12 +7,12 @@ import { Failure, toFailure } from "../failure.ts";
 import type { Session } from "../session.ts";
 import { type FolderFile, writeArtifact } from "./folder.ts";
 
-/** At a time: a server takes 8 of one key. */
+/** Concurrent transfers. A server accepts 8 of one key. */
 const MAX_UPLOADS = 4;
 /** Longer texts would fill the request that submits the script. */
 const MAX_INLINE_CHARACTERS = 16 * 1024;
 
-/** Uploads each file; answers what to submit. Rejects with a Failure that names the file. */
+/** Uploads each file and returns what to submit. Rejects with a Failure that names the file. */
 export async function uploadFiles(
   { client, signal, url }: Session,
   files: Record<string, FolderFile | string>,
@@ -60,7 +60,7 @@ export async function downloadArtifacts(
   return written.end();
 }
 
-/** Writes artifacts into a folder. One that cannot be written keeps no other back: `end` answers a Failure for the first of them. */
+/** Writes artifacts into a folder. A failed one does not stop the others: `end` returns a Failure for the first. */
 export function createArtifactWriter(folder: string, run: string, url: string) {
   const failures: { name: string; error: unknown }[] = [];
   return {
@@ -84,7 +84,7 @@ export function createArtifactWriter(folder: string, run: string, url: string) {
   };
 }
 
-/** @throws where there is more or less of it than was said. */
+/** @throws if the size differs from the announced one. */
 async function* withSize(content: AsyncIterable<Uint8Array>, size: number): AsyncGenerator<Uint8Array> {
   let seen = 0;
   for await (const bytes of content) {
