@@ -1,6 +1,6 @@
 /** What runs need of approvals: to have one made, to be told, to use it once. Content is sealed before it is stored. */
 import { randomBytes } from "node:crypto";
-import type { PreparedApproval } from "#api/processes/model/records.ts";
+import type { PreparedApproval } from "#api/processes/model/calls.ts";
 import type { ApprovalStore, NewApproval } from "#api/processes/pausing/approvals.ts";
 import type { KeptValue, Vault } from "#api/secrets/vault.ts";
 import {

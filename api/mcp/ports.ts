@@ -5,7 +5,8 @@
  */
 import type { z } from "zod";
 import type { LevelSlice } from "#api/processes/live/streams.ts";
-import type { ProcessRecord, toolCallSchema } from "#api/processes/model/schemas.ts";
+import type { toolCallSchema } from "#api/processes/model/event-schemas.ts";
+import type { ProcessRecord } from "#api/processes/model/schemas.ts";
 import type { ProcessState } from "#api/processes/model/states.ts";
 import type { PackageSummary } from "#sdk";
 import type { ApprovalRecord } from "../approvals/model.ts";

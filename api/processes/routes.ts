@@ -7,9 +7,9 @@ import { type Caller, guardRoutes, requireScope } from "#api/http/auth.ts";
 import { decodeCursor, encodeCursor } from "#api/http/cursor.ts";
 import { MAX_BODY_WITH_INPUT_BYTES } from "#api/http/json/body.ts";
 import { BODY_ERRORS, errorResponses } from "#api/http/responses.ts";
+import { callTrailSchema } from "./model/event-schemas.ts";
 import type { ProcessCreator, ProcessView } from "./model/records.ts";
 import {
-  callTrailSchema,
   createdSchema,
   createProcessBodySchema,
   createProcessHeadersSchema,

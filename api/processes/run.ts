@@ -1,6 +1,6 @@
 /**
- * The way of one run, from its slot to its stored ending, or to the moment its child leaves it to a later one:
- * `#carry` reads from top to bottom. Which run gets a slot, and when, is for admission/.
+ * The way of one run, from its slot to its stored ending, or until its child leaves it to a later one: `#runToEnd` reads from top to
+ * bottom. Admission decides which run gets a slot, and when.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Environments } from "#api/components/modules/environments.ts";
@@ -11,11 +11,11 @@ import { orAborted } from "#modules/shared/limits.ts";
 import { Workspace } from "#runner/workspace/workspace.ts";
 import type { ExecutionInput, ModuleLogger } from "#sdk";
 import type { Slot } from "./admission/queue.ts";
-import { type EnvironmentAnswer, isOutcome, KILLED } from "./live/ending.ts";
+import { type EnvironmentAnswer, KILLED, takeOutcome } from "./live/ending.ts";
 import { KILL_GRACE_MS, memoryInForce, RunExecution } from "./live/execution.ts";
 import type { ProcessFeed, RunRegistry } from "./live/registry.ts";
 import { LiveRun } from "./live/run.ts";
-import { MAX_FILES, type ProcessFile, type ProcessFiles } from "./model/files.ts";
+import { MAX_FILES, type ProcessFiles, readGivenFiles } from "./model/files.ts";
 import {
   type Claim,
   failedWith,
@@ -24,19 +24,16 @@ import {
   type RunLimits,
   type RunObserver,
   type StoredRun,
-  type Submitted,
 } from "./model/records.ts";
 import type { Pausing } from "./pausing/pausing.ts";
 import type { EndingWriter } from "./store/endings.ts";
 
-/** How long storing what a run wrote is tried. */
 const MAX_STORING_MS = 30_000;
-/** Runs whose files are stored without a slot; more keep theirs, so that a store that is away is not filled up with runs. */
+/** Runs whose files are stored without a slot. More keep theirs, so that runs do not pile up while the store is away. */
 const MAX_STORING_RUNS = 64;
 export const SHUTDOWN_KILL_GRACE_MS = 3000;
-/** Attempts of this server to start a child for one run, and how long it claims no other run after each but the last. */
+/** Pauses before another attempt to start a child for a run: so long this server claims no run. */
 const START_PAUSES_MS = [500, 1000, 2000, 4000];
-/** Processes whose attempts are counted: others may have been started elsewhere, or were canceled. */
 const MAX_FAILED_STARTS = 1000;
 const NOT_STARTED = failedWith(
   "interrupted",
@@ -50,7 +47,7 @@ const NOT_STORED = failedWith(
 );
 const NO_APPROVALS = {
   name: "InterruptedError",
-  message: "The run waited for a person, and this server has no approvals.",
+  message: "The run waited for an approver, and this server has no approvals.",
   reason: "interrupted",
 } as const;
 
@@ -62,11 +59,10 @@ export interface RunsOptions {
   limits: RunLimits;
   redactor: Redactor;
   files: ProcessFiles;
-  /** Null: no person can be asked. */
+  /** Null if no approver can be asked. */
   pausing: Pausing | null;
-  /** Puts a claimed run of which nothing has run back into the queue. Never rejects. */
+  /** Queues a claimed run again, of which nothing has run. Never rejects. */
   requeue(claim: Claim): Promise<void>;
-  /** Begins no run for so long. */
   rest(ms: number): void;
   log: ModuleLogger;
   observers: readonly RunObserver[];
@@ -74,10 +70,10 @@ export interface RunsOptions {
 
 export class Runs {
   readonly #options: RunsOptions;
-  /** Claims that wait until an earlier child of the same process has gone, by process id. */
+  /** Claims that wait for an earlier child of the same process to exit, by process id. */
   readonly #waiting = new Map<number, string>();
   readonly #gone = new WeakMap<LiveRun, Promise<void>>();
-  /** How often each process could not be started, one time after another. */
+  /** Consecutive failures, by process id. */
   readonly #failedStarts = new Map<number, number>();
   #isInterrupting = false;
   #storingRuns = 0;
@@ -86,12 +82,11 @@ export class Runs {
     this.#options = options;
   }
 
-  /** Whether what was claimed with this token runs here, or is about to. */
   holds({ id, claim }: Claim): boolean {
     return this.#options.registry.get(id)?.claim === claim || this.#waiting.get(id) === claim;
   }
 
-  /** A claimed run begins in its slot, as soon as an earlier child of it has gone. */
+  /** Begins a claimed run in its slot, as soon as its earlier child has exited. */
   start(slot: Slot, stored: StoredRun): void {
     const { registry } = this.#options;
     const { id, claim } = stored.row;
@@ -101,7 +96,7 @@ export class Runs {
       return;
     }
     earlier.opened.dispose();
-    // The claim was given anew: what still runs here is this server's no more. The database refuses an ending that comes now.
+    // The claim was renewed, so the database refuses an ending of what still runs here.
     if (!earlier.isOver) earlier.detach();
     if (earlier.phase !== "detached") registry.remove(earlier);
     this.#waiting.set(id, claim as string);
@@ -111,7 +106,7 @@ export class Runs {
     });
   }
 
-  /** Ends every run, and every one that begins from now on, as interrupted; what can be repeated is left to the next server. */
+  /** Interrupts every run, and every one that begins from now on. Runs that can be replayed are left to another server. */
   interruptAll(): void {
     this.#isInterrupting = true;
     for (const live of this.#options.registry.all()) this.#interrupt(live);
@@ -132,7 +127,7 @@ export class Runs {
       limits,
       openWorkspace: () =>
         new Workspace({
-          files: files.open(readGiven(submitted), row.submittedBy),
+          files: files.open(readGivenFiles(submitted.files), row.submittedBy),
           owner: row.submittedBy,
           maxBytes: limits.maxWorkspaceBytes,
           maxFiles: MAX_FILES,
@@ -149,10 +144,10 @@ export class Runs {
     for (const observer of this.#options.observers) observer.runStarted?.(row, environment);
     if (this.#isInterrupting) this.#interrupt(live);
     feed.notify(row.id, "state");
-    this.#gone.set(live, this.#carry(live, execution, slot));
+    this.#gone.set(live, this.#runToEnd(live, execution, slot));
   }
 
-  async #carry(live: LiveRun, execution: RunExecution, slot: Slot): Promise<void> {
+  async #runToEnd(live: LiveRun, execution: RunExecution, slot: Slot): Promise<void> {
     const { registry, writer, pausing, limits, observers } = this.#options;
     const raw = await registry.executing.run({ id: live.id, rights: live.rights }, () =>
       live.isReplay ? this.#replay(live, execution) : execution.run(describeExecution(live, limits)),
@@ -177,20 +172,17 @@ export class Runs {
     slot.release();
     if (live.progress !== null) await live.progress.writing;
     const row = await writer.store(ending);
-    // Of an ending whose values the database refused, nothing was left.
+    // If the database refused the values of the ending, no files were kept.
     if (row?.reason === ending.reason) this.#reportFiles(live, row);
     registry.remove(live);
     live.recordStored(row);
   }
 
-  /**
-   * Stores what the run wrote. Its child has ended, so others may have its slot meanwhile. Where it fails the run has failed: its
-   * record names no file that is not there.
-   */
+  /** Stores the files that the run wrote. Its child has exited, so another run may have its slot. If it fails, the run has failed. */
   async #keepFiles(live: LiveRun, slot: Slot): Promise<void> {
     const { written } = live.files;
     if (written.length === 0) return;
-    live.stopClock();
+    live.usageClock.stop();
     const { files, log } = this.#options;
     if (this.#storingRuns < MAX_STORING_RUNS) slot.release();
     this.#storingRuns += 1;
@@ -215,12 +207,11 @@ export class Runs {
   #reportFiles({ id, files }: LiveRun, row: ProcessRow): void {
     const { artifacts, refused: filesRefused } = files;
     if (artifacts.length === 0 && filesRefused === null) return;
-    for (const observer of this.#options.observers) {
-      observer.filesLeft?.({ id, artifacts, filesRefused }, row);
-    }
+    const left = { id, artifacts, filesRefused };
+    for (const observer of this.#options.observers) observer.filesLeft?.(left, row);
   }
 
-  /** A later child of a run that an earlier one left. `unread`: the database did not say what to repeat. */
+  /** Resolves with `unread` if the database is away, so that it is unknown what to replay. */
   async #replay(live: LiveRun, execution: RunExecution): Promise<EnvironmentAnswer | "unread"> {
     const { pausing } = this.#options;
     const restored = pausing === null ? NO_APPROVALS : await pausing.restore(live);
@@ -238,28 +229,24 @@ export class Runs {
     });
   }
 
-  /** Unless it was to end meanwhile, or has been tried often enough. */
   #mayStartLater(live: LiveRun): boolean {
     return !live.signal.aborted && (this.#failedStarts.get(live.id) ?? 0) < START_PAUSES_MS.length;
   }
 
-  /** Back into the queue, for another server or for this one when it claims again. */
+  /** Queues the run again, for another server or for this one when it claims again. */
   async #startLater(live: LiveRun, slot: Slot): Promise<void> {
     const { id, claim } = live;
     const failed = this.#failedStarts.get(id) ?? 0;
     if (this.#failedStarts.size >= MAX_FAILED_STARTS) this.#failedStarts.clear();
     this.#failedStarts.set(id, failed + 1);
-    this.#options.log.warn(
-      { processId: id, attempt: failed + 1 },
-      "a run could not be started; it is queued again",
-    );
+    const details = { processId: id, attempt: failed + 1 };
+    this.#options.log.warn(details, "a run could not be started; it is queued again");
     this.#options.rest(START_PAUSES_MS[failed] as number);
     live.detach();
     this.#leave(live, slot);
     await this.#options.requeue({ id, claim });
   }
 
-  /** No child of this server holds the run any more. */
   #leave(live: LiveRun, slot: Slot): void {
     const { registry, feed, observers } = this.#options;
     live.opened.dispose();
@@ -275,22 +262,6 @@ export class Runs {
     else if (live.state !== "terminating") live.decide(INTERRUPTED);
     live.execution.requestEnd(SHUTDOWN_KILL_GRACE_MS);
     live.files.cutShort(SHUTDOWN_KILL_GRACE_MS);
-  }
-}
-
-/** A whole outcome is taken apart, so that the exit state is left: what older modules report before they answer. */
-function takeOutcome(live: LiveRun, answer: EnvironmentAnswer): EnvironmentAnswer {
-  if (answer.kind !== "returned" || !isOutcome(answer.value)) return answer;
-  const { exitState, error, result, usage, warnings, droppedWarnings } = answer.value;
-  try {
-    if (usage !== undefined) live.setUsage(usage);
-    if (warnings !== undefined) live.results.setWarnings(warnings, droppedWarnings ?? 0);
-    if (error !== undefined) live.setError(error);
-    if (result !== undefined) live.setResult(result);
-    return { kind: "returned", value: exitState };
-  } catch {
-    // An error that is neither a text nor a detail: nothing of the outcome can be relied on.
-    return { kind: "returned", value: null };
   }
 }
 
@@ -319,12 +290,11 @@ function describeExecution(live: LiveRun, limits: RunLimits): ExecutionInput {
     }),
     ...(name !== null && { name }),
     ...(submitted.files !== null && {
-      files: readGiven(submitted).map(({ name, size, contentType }) => ({ name, size, contentType })),
+      files: readGivenFiles(submitted.files).map(({ name, size, contentType }) => ({
+        name,
+        size,
+        contentType,
+      })),
     }),
   };
-}
-
-/** What runs of it find in their workspace. */
-function readGiven({ files }: Submitted): ProcessFile[] {
-  return files === null ? [] : JSON.parse(files);
 }

@@ -37,7 +37,7 @@ import { lockProcess, requeueRun } from "./store/pauses.ts";
 import { countQueued, returnClaims } from "./store/queue.ts";
 
 const SHUTDOWN_STORE_MS = 5000;
-/** What is kept of the output of a run, and of its result, as JSON. */
+/** Limit of the output and the result of a run, as JSON. */
 const MAX_VALUE_BYTES = 4 * 1024 * 1024;
 const EMPTY_LOOK_MS = 10;
 
@@ -58,35 +58,31 @@ export type ProcessesConfig = Pick<
 export interface ProcessesDeps {
   db: Db;
   environments: Environments;
-  /** The registry the bindings of the environments were made with. */
   registry: RunRegistry;
   log: ModuleLogger;
   config: ProcessesConfig;
-  /** Default: none can be given. */
+  /** Default: scripts have no files. */
   files?: ProcessFiles;
-  /** Knows the secrets that nothing of a run may hold. */
   redactor: Redactor;
-  /** Checks inputs against the schemas of clients. */
   checks: ProcessesContext["checks"];
-  /** The pauses that the bindings were made with. Absent: no person can be asked. */
+  /** Without it, no approver can be asked. */
   pausing?: Pausing | null;
-  /** The other servers on the database. Default: there are none. */
+  /** Default: there are no other servers. */
   peers?: Peers;
-  /** Runs at once over all servers. Default: of this one. */
+  /** Slots of all servers. Default: of this one. */
   countSlots?: () => number | null;
   observers?: readonly RunObserver[];
-  /** W3C `traceparent` of the request that is being served. Default: none is traced. */
+  /** W3C `traceparent` of the request in progress. Default: nothing is traced. */
   traceParent?: () => string | null;
 }
 
-/** Counts for readiness, metrics and leak checks. */
 export interface ProcessesHealth {
   /** Queued, running and terminating: what admission counts. */
   active: number;
   queued: number;
   running: number;
   slotsTaken: number;
-  /** How long what waits in the queue has not been claimed although there was room, in milliseconds. */
+  /** How long queued runs have not been claimed although there was room. */
   claimWaitMs: number;
   /** Endings that wait for the database. */
   unstored: number;
@@ -110,10 +106,139 @@ export type ProcessService = ReturnType<typeof createProcessService>;
 
 /** Call `start` once before the first request and `drain` once at the end. Refusals are AppErrors. */
 export function createProcessService(deps: ProcessesDeps) {
+  const { db, registry, log, pausing = null } = deps;
+  const { retentionDays, retentionMax } = deps.config;
+  const { feed, writer, runs, admission, ownership, context, awaited } = openParts(deps);
+  let retention: AsyncDisposable | null = null;
+
+  /** `isPatient`: also waits while other servers run what requests here wait for. */
+  async function waitUntilEmpty(maxMs: number, isPatient: boolean): Promise<void> {
+    const deadlineMs = performance.now() + maxMs;
+    const isBusy = () =>
+      admission.slotsTaken > 0 ||
+      registry.size > 0 ||
+      (isPatient && awaited.count > 0 && admission.isHandingOver);
+    while (isBusy() && performance.now() < deadlineMs) await sleep(EMPTY_LOOK_MS);
+  }
+
+  return {
+    ...createOperations(context),
+    ...createDecisions(context, admission, pausing),
+
+    /** Ends runs of dead servers, joins the queue, starts retention. */
+    async start(): Promise<void> {
+      const recovered = await ownership.recover();
+      const byKey = await countQueued(db);
+      const queued = byKey.values().reduce((sum, count) => sum + count, 0);
+      if (recovered.ended + queued > 0) {
+        const counts = { ended: recovered.ended, queued, repeated: recovered.queued };
+        log.info(counts, "took over the processes of an earlier server");
+      }
+      admission.open(byKey);
+      retention = startRetention(db, { retentionDays, retentionMax, keyTtlMs: IDEMPOTENCY_TTL_MS }, log);
+    },
+
+    /** Leaves new and queued runs to other servers, as long as there are any. */
+    leave: () => admission.leave(),
+    isHandingOver: () => admission.isHandingOver,
+
+    /** Lets runs finish for up to `timeoutMs`, then interrupts them. Queued runs stay queued. Takes at most `timeoutMs` + 13 s. */
+    async drain(timeoutMs: number): Promise<void> {
+      admission.stop();
+      pausing?.drain();
+      await waitUntilEmpty(timeoutMs, true);
+      ownership[Symbol.dispose]();
+      await storeProgress(db, registry, log, 0);
+      runs.interruptAll();
+      await waitUntilEmpty(SHUTDOWN_KILL_GRACE_MS + SHUTDOWN_STORE_MS, false);
+      writer.stop();
+      await waitUntilEmpty(SHUTDOWN_STORE_MS, false);
+      admission[Symbol.dispose]();
+      await retention?.[Symbol.asyncDispose]();
+      feed.close();
+    },
+
+    /** Serves other servers: runs that this one holds, or null. */
+    held: {
+      view: (id: number, wait: HeldWait, signal: AbortSignal) => viewHeld(context, id, wait, signal),
+      calls: (id: number) => registry.get(id)?.calls.all ?? null,
+      follow: (id: number, lastEventId: string | null, signal: AbortSignal) =>
+        followHeld(context, id, lastEventId, signal),
+    },
+
+    /** Also runs by itself. */
+    reconcile: () => ownership.reconcile(),
+
+    health(): ProcessesHealth {
+      return {
+        active: admission.active,
+        queued: admission.queued,
+        running: registry.size,
+        slotsTaken: admission.slotsTaken,
+        claimWaitMs: admission.claimWaitMs,
+        unstored: writer.waiting,
+        listeners: feed.size,
+      };
+    },
+  };
+}
+
+function createOperations(context: ProcessesContext) {
+  const { feed, peers } = context;
+  return {
+    /** Call before any other operation on one process. Throws not_found. */
+    requireVisible: (id: number, viewer: Viewer) => requireVisible(context, id, viewer),
+    create: (submission: Submission) => createProcess(context, submission),
+    get: (id: number, waitMs: number, signal: AbortSignal) => getProcess(context, id, waitMs, signal),
+    list: (query: ListQuery, before: number | null, viewer: Viewer) =>
+      listPage(context, query, before, viewer),
+    getCode: (id: number) => getCode(context, id),
+    getOutput: (id: number) => getOutput(context, id),
+    getStream: (id: number, stream: "stdout" | "stderr") => getStream(context, id, stream),
+    getCalls: (id: number) => getCalls(context, id),
+    follow: (id: number, lastEventId: string | null, signal: AbortSignal) =>
+      openEvents(context, id, lastEventId, signal),
+    followList: (viewer: Viewer, signal: AbortSignal) => followList(feed, peers, seesAll(viewer), signal),
+    /** `startedBy`: the id of the caller. */
+    run: (id: number, body: RunSignalBody, startedBy: string, signal: AbortSignal) =>
+      runProcess(context, id, body, startedBy, signal),
+    kill: (id: number) => killProcess(context, id),
+    remove: (id: number) => removeProcess(context, id),
+  };
+}
+
+/** Serves the decisions about approvals. */
+function createDecisions(context: ProcessesContext, admission: Admission, pausing: Pausing | null) {
+  const { registry, feed } = context;
+  return {
+    /** Call first in a transaction that decides about an approval: nothing else changes the run's pauses meanwhile. */
+    lockForDecision: (transaction: Db, id: number) => lockProcess(transaction, id),
+    /** Call inside the deciding transaction: queues the run if its child has exited. After the commit, call `noteRequeued`. */
+    requeue: (transaction: Db, id: number, approval: string) => requeueRun(transaction, id, approval),
+    noteRequeued: (id: number) => admission.noteRequeued(id),
+    /** An approval was asked for or decided, here or elsewhere. Idempotent. */
+    noteApproval(id: number, approval: { id: string; state: ApprovalState; reason: string | null }): void {
+      const live = registry.get(id);
+      if (live?.hasApprovals) live.approvals.decide(approval.id, approval.state, approval.reason);
+      feed.notify(id, "data");
+    },
+    /** Resolves when a run whose approvals are all decided has resumed; soon in any case. */
+    async whenResumed(id: number): Promise<void> {
+      const live = registry.get(id);
+      const pauses = live && pausing?.find(live);
+      await (pauses?.whenResumed() ?? movedElsewhere(context, id));
+    },
+    /** Ids of the approvals that runs of this server wait for. */
+    waitingApprovals: () => pausing?.pending() ?? [],
+  };
+}
+
+/** Builds the parts of the feature, and the context that operations share. */
+function openParts(deps: ProcessesDeps) {
   const { db, environments, registry, log, config, redactor, pausing = null, peers = ALONE } = deps;
   const feed = new ProcessFeed();
   const writer = new EndingWriter(db, log);
-  const { maxActiveProcesses, maxStdoutBytes, maxStderrBytes, retentionDays, retentionMax } = config;
+  const { maxActiveProcesses, maxStdoutBytes, maxStderrBytes } = config;
   const files = deps.files ?? NO_FILES;
   const limits = {
     maxStdoutBytes,
@@ -135,7 +260,7 @@ export function createProcessService(deps: ProcessesDeps) {
     redactor,
     files,
     pausing,
-    // Where the database is away, the next look at the claims does it.
+    // If the database is away, the next comparison of claims does it.
     requeue: async (claim) => {
       const ids = await returnClaims(db, [claim]).catch(() => []);
       for (const id of ids) admission.noteRequeued(id);
@@ -167,8 +292,7 @@ export function createProcessService(deps: ProcessesDeps) {
     onQueued: (id) => admission.noteRequeued(id),
     onEnded: (id) => feed.notify(id, "state"),
   });
-  /** Requests that wait for the end of a run. */
-  let awaited = 0;
+  const awaited = { count: 0 };
   const context: ProcessesContext = {
     db,
     environments,
@@ -185,124 +309,13 @@ export function createProcessService(deps: ProcessesDeps) {
     forgetQueued: (id) => admission.forgetQueued(id),
     reconcile: () => ownership.reconcile(),
     async stayFor(end) {
-      awaited += 1;
+      awaited.count += 1;
       try {
         return await end;
       } finally {
-        awaited -= 1;
+        awaited.count -= 1;
       }
     },
   };
-
-  const findPauses = (id: number) => {
-    const live = registry.get(id);
-    return live === undefined ? null : pausing?.find(live);
-  };
-
-  /** Waits until nothing runs here, for `maxMs` at most. `isPatient`: also while other servers bring about what is awaited here. */
-  async function waitUntilEmpty(maxMs: number, isPatient: boolean): Promise<void> {
-    const deadlineMs = performance.now() + maxMs;
-    const isBusy = () =>
-      admission.slotsTaken > 0 || registry.size > 0 || (isPatient && awaited > 0 && admission.isHandingOver);
-    while (isBusy() && performance.now() < deadlineMs) await sleep(EMPTY_LOOK_MS);
-  }
-
-  let retention: AsyncDisposable | null = null;
-
-  return {
-    /** Before everything else that is asked about one process. Throws not_found. */
-    requireVisible: (id: number, viewer: Viewer) => requireVisible(context, id, viewer),
-    create: (submission: Submission) => createProcess(context, submission),
-    get: (id: number, waitMs: number, signal: AbortSignal) => getProcess(context, id, waitMs, signal),
-    list: (query: ListQuery, before: number | null, viewer: Viewer) =>
-      listPage(context, query, before, viewer),
-    getCode: (id: number) => getCode(context, id),
-    getOutput: (id: number) => getOutput(context, id),
-    getStream: (id: number, stream: "stdout" | "stderr") => getStream(context, id, stream),
-    getCalls: (id: number) => getCalls(context, id),
-    follow: (id: number, lastEventId: string | null, signal: AbortSignal) =>
-      openEvents(context, id, lastEventId, signal),
-    followList: (viewer: Viewer, signal: AbortSignal) => followList(feed, peers, seesAll(viewer), signal),
-    /** `startedBy`: the id of the caller. */
-    run: (id: number, body: RunSignalBody, startedBy: string, signal: AbortSignal) =>
-      runProcess(context, id, body, startedBy, signal),
-    kill: (id: number) => killProcess(context, id),
-    remove: (id: number) => removeProcess(context, id),
-
-    /** Ends what dead servers left running, takes part in the queue, begins retention. */
-    async start(): Promise<void> {
-      const recovered = await ownership.recover();
-      const byKey = await countQueued(db);
-      const queued = byKey.values().reduce((sum, count) => sum + count, 0);
-      if (recovered.ended + queued > 0) {
-        const counts = { ended: recovered.ended, queued, repeated: recovered.queued };
-        log.info(counts, "took over the processes of an earlier server");
-      }
-      admission.open(byKey);
-      retention = startRetention(db, { retentionDays, retentionMax, keyTtlMs: IDEMPOTENCY_TTL_MS }, log);
-    },
-
-    /** What is submitted from now on, and what is queued, is left to other servers, as long as there are any. */
-    leave: () => admission.leave(),
-    /** Whether other servers run what is submitted here. */
-    isHandingOver: () => admission.isHandingOver,
-
-    /**
-     * Lets runs finish for up to `timeoutMs`, then ends them as interrupted; queued processes stay queued. Bounded: at
-     * most `timeoutMs` + 13 s.
-     */
-    async drain(timeoutMs: number): Promise<void> {
-      admission.stop();
-      pausing?.drain();
-      await waitUntilEmpty(timeoutMs, true);
-      ownership[Symbol.dispose]();
-      await storeProgress(db, registry, log, 0);
-      runs.interruptAll();
-      await waitUntilEmpty(SHUTDOWN_KILL_GRACE_MS + SHUTDOWN_STORE_MS, false);
-      writer.stop();
-      await waitUntilEmpty(SHUTDOWN_STORE_MS, false);
-      admission[Symbol.dispose]();
-      await retention?.[Symbol.asyncDispose]();
-      feed.close();
-    },
-
-    /** First in a transaction that decides about an approval: nothing else changes the run's pauses meanwhile. */
-    lockForDecision: (transaction: Db, id: number) => lockProcess(transaction, id),
-    /** In that transaction: a run that no child holds is queued, if the approval is decided. Then `noteRequeued` after the commit. */
-    requeue: (transaction: Db, id: number, approval: string) => requeueRun(transaction, id, approval),
-    noteRequeued: (id: number) => admission.noteRequeued(id),
-    /** An approval of a process was asked for or decided, here or elsewhere. Any number of times. */
-    noteApproval(id: number, approval: { id: string; state: ApprovalState; reason: string | null }): void {
-      const live = registry.get(id);
-      if (live?.hasApprovals) live.approvals.decide(approval.id, approval.state, approval.reason);
-      feed.notify(id, "data");
-    },
-    /** Resolves when a run that is asked about no more has gone on; soon in any case. */
-    whenResumed: async (id: number) => findPauses(id)?.whenResumed() ?? movedElsewhere(context, id),
-    /** Approvals that runs of this server wait for. */
-    waitingApprovals: () => pausing?.pending() ?? [],
-
-    /** For other servers: what this one holds, or null. `from` is as for `follow`. */
-    held: {
-      view: (id: number, wait: HeldWait, signal: AbortSignal) => viewHeld(context, id, wait, signal),
-      calls: (id: number) => registry.get(id)?.calls.all ?? null,
-      follow: (id: number, lastEventId: string | null, signal: AbortSignal) =>
-        followHeld(context, id, lastEventId, signal),
-    },
-
-    /** Also runs by itself. */
-    reconcile: () => ownership.reconcile(),
-
-    health(): ProcessesHealth {
-      return {
-        active: admission.active,
-        queued: admission.queued,
-        running: registry.size,
-        slotsTaken: admission.slotsTaken,
-        claimWaitMs: admission.claimWaitMs,
-        unstored: writer.waiting,
-        listeners: feed.size,
-      };
-    },
-  };
+  return { feed, writer, runs, admission, ownership, context, awaited };
 }

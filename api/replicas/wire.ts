@@ -1,5 +1,7 @@
 /** A process as replicas send it to each other: JSON, with streams in base64. */
-import type { ProcessView, TrailCall } from "#api/processes/model/records.ts";
+
+import type { TrailCall } from "#api/processes/model/calls.ts";
+import type { ProcessView } from "#api/processes/model/records.ts";
 
 const ROW_DATES = ["createdAt", "queuedAt", "startedAt", "completedAt"] as const;
 

@@ -1,7 +1,7 @@
 import { connect } from "node:net";
 import { createParser, type EventSourceMessage } from "eventsource-parser";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { type ProcessEventName, processEventSchemas } from "#api/processes/model/schemas.ts";
+import { type ProcessEventName, processEventSchemas } from "#api/processes/model/event-schemas.ts";
 import { createTestDatabase, type TestDatabase } from "./harness/database.ts";
 import { createTools } from "./harness/tools.ts";
 import {

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { encodeCursor } from "#api/http/cursor.ts";
 import { ToolError } from "#api/processes/calls/errors.ts";
+import { callTrailSchema } from "#api/processes/model/event-schemas.ts";
 import {
-  callTrailSchema,
   type ProcessRecord,
   processListSchema,
   processSchema,

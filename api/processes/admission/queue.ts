@@ -1,8 +1,7 @@
 /**
- * Slots of the environments, and the queue as this server sees it: how long it is, and how free slots get what waits in
- * it. The length is a count in memory, kept in line with the database; a wrong count costs a look, never a run.
+ * Slots of the environments, and the queue as this server sees it: its length, and how free slots get its runs. The length is a
+ * count in memory, regularly compared with the database; a wrong count costs one query, never a run.
  */
-
 import type { EnvironmentLease, Environments } from "#api/components/modules/environments.ts";
 import type { Db } from "#api/db/pool.ts";
 import type { ModuleLogger } from "#sdk";
@@ -13,7 +12,7 @@ import { claimQueued, countQueued, returnClaims } from "../store/queue.ts";
 
 const RETRY_MS = 500;
 const MAX_BATCH = 32;
-/** What each piece of news does to the length of the queue. */
+/** Change of the queue length by each event. */
 const CHANGES = { queued: 1, claimed: -1, left: -1, kill: 0 } as const satisfies Record<ProcessNews, number>;
 
 export interface QueueClaimsOptions {
@@ -22,30 +21,27 @@ export interface QueueClaimsOptions {
   log: ModuleLogger;
   peers: Peers;
   slots: Slots;
-  /** Runs of one caller at once, over all servers. Null: no limit. */
+  /** Limit of simultaneous runs of one caller, over all servers, or null. */
   maxRunningPerCaller: number | null;
   start(slot: Slot, stored: StoredRun): void;
-  /** Whether the queue is left to other servers. */
   isLeft(): boolean;
 }
 
 export class QueueClaims {
   readonly #options: QueueClaimsOptions;
   #length = 0;
-  /** By key, as of the last look at the database and with what was done here since. */
+  /** Lengths by key, since the last comparison with the database. */
   #byKey = new Map<string, number>();
-  /** Counts every change. */
   #changes = 0;
-  /** Processes that are counted and that the database is being asked to insert. */
+  /** Counted processes whose insertion is in progress. */
   #inserting = 0;
   #isStopped = false;
   #isClaiming = false;
   #claimAgain = false;
   #retry: NodeJS.Timeout | null = null;
   #restUntilMs = 0;
-  /** When the first claim was asked for that the database has not answered, nor those after it. */
+  /** Time of the first claim that the database has not answered. */
   #unansweredSinceMs: number | null = null;
-  /** The last statement that claimed. */
   #statement: Promise<unknown> = Promise.resolve();
 
   constructor(options: QueueClaimsOptions) {
@@ -56,13 +52,13 @@ export class QueueClaims {
     return this.#length;
   }
 
-  /** How long what waits has not been claimed although there was room. */
+  /** How long queued runs have not been claimed although there was room. */
   get claimWaitMs(): number {
     const isWaiting = this.#length > 0 && this.#unansweredSinceMs !== null;
     return isWaiting ? performance.now() - (this.#unansweredSinceMs as number) : 0;
   }
 
-  /** Resolves when what is being claimed now has begun here, or its answer is lost. Never rejects. */
+  /** Resolves when the claim in progress has begun its runs here, or failed. Never rejects. */
   get settled(): Promise<unknown> {
     return this.#statement.catch(() => {});
   }
@@ -99,7 +95,7 @@ export class QueueClaims {
     clearTimeout(this.#retry ?? undefined);
   }
 
-  /** Whether no run is begun here at the moment, because none could be started a moment ago. */
+  /** No run begins here at the moment, because none could be started a moment ago. */
   get isResting(): boolean {
     return performance.now() < this.#restUntilMs;
   }
@@ -109,10 +105,10 @@ export class QueueClaims {
     this.#claimLater(ms);
   }
 
-  /** Gives free slots to the next in the queue. One statement at a time; calls meanwhile make it look again. */
+  /** Gives free slots to the next in the queue. One statement at a time; calls meanwhile make it run again. */
   claim(): void {
     if (this.#length <= 0 || this.#isStopped || this.isResting || this.#options.isLeft()) {
-      // Another server has taken what this one could not, or takes it from now on.
+      // Another server has taken them, or takes them from now on.
       this.#unansweredSinceMs = null;
       return;
     }
@@ -129,9 +125,8 @@ export class QueueClaims {
     });
   }
 
-  /** What another server did to the queue. */
   onNews(news: ProcessNews, ids: readonly number[]): void {
-    // A notice may come after a look at the database that has seen what it says.
+    // The notice may arrive after a comparison with the database that has counted it already.
     const change = Math.max(CHANGES[news] * ids.length, -this.#length);
     if (change !== 0) this.change(change);
     for (const id of ids) this.#options.feed.notify(id, "state");
@@ -145,7 +140,7 @@ export class QueueClaims {
     const inserting = this.#inserting;
     const byKey = await countQueued(db);
     const stored = byKey.values().reduce((sum, count) => sum + count, 0);
-    // Something moved meanwhile: the count is of no moment in particular.
+    // The queue moved meanwhile: the count belongs to no single moment.
     if (changes !== this.#changes || this.#isClaiming) return;
     if (inserting === 0) this.#byKey = byKey;
     const difference = stored - this.#length;
@@ -170,7 +165,7 @@ export class QueueClaims {
       const [first] = free;
       if (!first) {
         this.#unansweredSinceMs = null;
-        // No run will end and call again: the environment has no slots at the moment.
+        // No run will end and claim again: the environment has no slots at the moment.
         if (slots.taken === 0) this.#claimLater();
         return;
       }
@@ -193,11 +188,13 @@ export class QueueClaims {
           start(free.pop() as Slot, toStoredRun(row));
         }
         if (rows.length > 0) {
-          const ids = rows.map(({ id }) => id);
-          peers.tell("claimed", ids);
+          peers.tell(
+            "claimed",
+            rows.map(({ id }) => id),
+          );
         }
         if (rows.length < wanted) {
-          // Others were first, or a caller has as many runs as it may.
+          // Others were first, or a caller is at its limit.
           if (this.#length > 0) this.#claimLater();
           return;
         }
@@ -211,7 +208,7 @@ export class QueueClaims {
     }
   }
 
-  /** Claimed while this server began to stop: another takes them. */
+  /** Claimed while this server began to stop: another takes the runs. */
   async #giveBack(rows: readonly ProcessRow[]): Promise<void> {
     const { db, peers } = this.#options;
     if (rows.length === 0) return;
@@ -229,17 +226,16 @@ export class QueueClaims {
 /** Room for one run. */
 export interface Slot {
   readonly lease: EnvironmentLease;
-  /** While its run is paused another may have the slot; the environment stays held. */
+  /** While its run is paused another run may have the slot; the environment stays leased. */
   giveUp(): void;
-  /** The run goes on at once, also where no place is free. */
+  /** The run resumes at once, even if no slot is free. */
   takeBack(): void;
-  /** The run is over. Idempotent. */
   release(): void;
-  /** It was not used: nothing has become free that was not before. */
+  /** Gives an unused slot back, without claiming again. */
   discard(): void;
 }
 
-/** How many runs each environment holds, and leases for one more while it has room. Waits and queues for nothing. */
+/** Counts the runs of each environment, and leases room for one more. Never waits. */
 export class Slots {
   readonly #environments: Environments;
   readonly #onFree: () => void;
@@ -251,18 +247,18 @@ export class Slots {
     this.#onFree = onFree;
   }
 
-  /** Over all environments, draining ones too. */
+  /** Over all environments, including draining ones. */
   get taken(): number {
     return this.#taken;
   }
 
-  /** Null when no environment is active or the active one is full. One that reports no status is never full. */
+  /** Returns null if no environment is active or the active one is full. One that reports no status is never full. */
   take(): Slot | null {
     const active = this.#environments.active();
     if (!active) return null;
     const slots = active.status()?.slots ?? Number.POSITIVE_INFINITY;
     const held = this.#heldBy.get(active.module) ?? 0;
-    // Written so that a status without a number counts as full.
+    // A status without a number counts as full.
     if (!(held < slots)) return null;
     const lease = this.#environments.acquire();
     if (!lease) return null;

@@ -2,8 +2,8 @@
 import { settleIntegers } from "#kernel/tool-docs/large-integers.ts";
 import type { JSONSchema } from "#sdk";
 import { refuseUnlessApproved } from "../live/approvals.ts";
+import type { RunApproval } from "../model/calls.ts";
 import { digestQuestion } from "../model/digest.ts";
-import type { RunApproval } from "../model/records.ts";
 import type { PauseController } from "../pausing/controller.ts";
 import { type ApprovalParts, type RequestingRun, whileOpen } from "./call.ts";
 import { runEnded, ToolError } from "./errors.ts";

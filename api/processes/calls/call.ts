@@ -4,9 +4,9 @@ import type { AskedCall, CallPlan, CallRefusal, OpenCall, ToolCall, ToolCalls } 
 import type { OpenStream, SavedAnswer } from "#sdk";
 import { NO_APPROVALS, RUN_HAS_ENDED, refuseUnlessApproved } from "../live/approvals.ts";
 import type { CallLog, LoggedCall } from "../live/calls.ts";
+import type { CallReply, RunApproval } from "../model/calls.ts";
 import { digestCall } from "../model/digest.ts";
 import type { ArtifactSource } from "../model/files.ts";
-import type { CallReply, RunApproval } from "../model/records.ts";
 import type { ApprovalStore } from "../pausing/approvals.ts";
 import type { PauseController } from "../pausing/controller.ts";
 import { readReply, runEnded, toReply } from "./errors.ts";

@@ -1,6 +1,6 @@
 /** Failures of a script's requests to the host, as the script, its journal and its trail state them. */
-import type { CallEnding, CallReply } from "../model/records.ts";
-import type { CallStatus } from "../model/schemas.ts";
+import type { CallEnding, CallReply } from "../model/calls.ts";
+import type { CallStatus } from "../model/event-schemas.ts";
 
 /** A script sees `name`, `message`, `code` and `status`; no stack crosses. */
 export class ToolError extends Error {

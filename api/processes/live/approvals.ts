@@ -2,7 +2,8 @@
 import { retryWhileAway } from "#api/db/retry.ts";
 import { AppError } from "#api/errors.ts";
 import type { CallRefusal } from "#api/tools/contract.ts";
-import type { ApprovalEvent, Ending, PreparedApproval, RunApproval } from "../model/records.ts";
+import type { ApprovalEvent, PreparedApproval, RunApproval } from "../model/calls.ts";
+import type { Ending } from "../model/records.ts";
 import type { ApprovalState } from "../model/states.ts";
 
 /** A request that an approver is to decide. */

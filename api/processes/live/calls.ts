@@ -5,8 +5,6 @@
 import { CallClock } from "#api/bounds/call-clock.ts";
 import type { OpenCall } from "#api/tools/contract.ts";
 import type { InvokeInput } from "#sdk";
-import { digestCall } from "../model/digest.ts";
-import type { ArtifactSource } from "../model/files.ts";
 import type {
   CallEnding,
   CallReply,
@@ -14,7 +12,9 @@ import type {
   RestoredCall,
   SavedAnswer,
   TrailCall,
-} from "../model/records.ts";
+} from "../model/calls.ts";
+import { digestCall } from "../model/digest.ts";
+import type { ArtifactSource } from "../model/files.ts";
 import { type RequestedCall, Trail } from "./trail.ts";
 
 /** Stands for the digest of a call that is never compared with another. */

@@ -13,6 +13,7 @@ import {
   type ExecutionReason,
   type RunWarning,
   runWarningSchema,
+  type Usage,
 } from "#sdk";
 import type { Ending } from "../model/records.ts";
 import { errorDetail, failedWith } from "../model/records.ts";
@@ -117,7 +118,31 @@ function timeoutMessage(timeoutMs: number | null): string {
     : `The run took longer than its timeout of ${timeoutMs} ms.`;
 }
 
-export function isOutcome(value: unknown): value is ExecutionOutcome {
+/** What takes the parts of an outcome: a live run. */
+interface OutcomeParts {
+  setUsage(usage: Partial<Usage>): void;
+  setError(error: string | ErrorDetail): void;
+  setResult(value: unknown): void;
+  results: { setWarnings(warnings: readonly RunWarning[], dropped: number): void };
+}
+
+/** Reports the parts of a whole outcome, as older modules do before they answer, and returns the exit state that is left. */
+export function takeOutcome(live: OutcomeParts, answer: EnvironmentAnswer): EnvironmentAnswer {
+  if (answer.kind !== "returned" || !isOutcome(answer.value)) return answer;
+  const { exitState, error, result, usage, warnings, droppedWarnings } = answer.value;
+  try {
+    if (usage !== undefined) live.setUsage(usage);
+    if (warnings !== undefined) live.results.setWarnings(warnings, droppedWarnings ?? 0);
+    if (error !== undefined) live.setError(error);
+    if (result !== undefined) live.setResult(result);
+    return { kind: "returned", value: exitState };
+  } catch {
+    // An error that is neither a text nor a detail: nothing of the outcome can be relied on.
+    return { kind: "returned", value: null };
+  }
+}
+
+function isOutcome(value: unknown): value is ExecutionOutcome {
   return typeof value === "object" && value !== null && "exitState" in value;
 }
 

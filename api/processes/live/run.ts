@@ -1,17 +1,14 @@
-/**
- * One run while it is in memory: what the script has written so far, its limits, its calls, and how it is to end.
- * Knows no database; the pipeline (api/processes/run.ts) moves it along.
- */
+/** One run while it is in memory. Knows no database; the pipeline (api/processes/run.ts) moves it along. */
 import { RUN_LEFT } from "#api/bounds/call-clock.ts";
 import type { Redactor } from "#api/secrets/redactor.ts";
 import type { CallCaller } from "#api/tools/contract.ts";
 import type { Workspace } from "#runner/workspace/workspace.ts";
 import type { ErrorDetail, ExecutionState, PrintLevel, RunWarning, Usage } from "#sdk";
+import type { RestoredRun } from "../model/calls.ts";
 import {
   type Ending,
   failedWith,
   type ProcessRow,
-  type RestoredRun,
   type RunEnding,
   type RunLimits,
   type RunProgress,
@@ -31,7 +28,6 @@ const KILL_STORING_MS = 3000;
 
 export interface LiveRunOptions
   extends Pick<LiveRun, "environment" | "execution" | "submitted" | "memoryMb"> {
-  /** The row as it was claimed. */
   row: ProcessRow;
   /** While the run is paused another run may have its slot. */
   slot: { giveUp(): void; takeBack(): void };
@@ -40,7 +36,6 @@ export interface LiveRunOptions
   redactor: Redactor;
   /** Called after every change that a reader could see. */
   onChange: (change: "state" | "data") => void;
-  /** Called once if the environment did not enforce the time limit. */
   onOverdue: () => void;
 }
 
@@ -50,25 +45,22 @@ export class LiveRun {
   readonly environment: string;
   readonly execution: Pick<RunExecution, "requestEnd" | "confirmed" | "canPause" | "pause" | "resume">;
   readonly submitted: Submitted;
-  /** The memory limit in force. */
   readonly memoryMb: number | null;
-  /** An earlier child began the run, and this one replays it. */
   readonly isReplay: boolean;
-  /** What its calls may do: only what both its submitter and its starter may. */
+  /** Calls may do only what both its submitter and its starter may. */
   readonly rights: Pick<CallCaller, "keyId" | "startedBy">;
+  readonly usageClock: RunUsage;
   readonly results: RunResults;
   readonly files: RunFiles;
-  /** Parts of it that are stored already, in case this server dies. Null for most runs. */
+  /** Parts that are stored already, in case this server dies. */
   progress: RunProgress | null = null;
   readonly begunMs = performance.now();
   /** Resources of the run; the pipeline disposes them when no child of this server holds the run any more. */
   readonly opened = new DisposableStack();
 
   readonly #options: LiveRunOptions;
-  readonly #usage: RunUsage;
   #row: ProcessRow;
   #phase: RunPhase = { is: "running", isQueued: false };
-  // Made when they are needed: most runs call nothing and ask no approver.
   #over: AbortController | null = null;
   #log: CallLog | null = null;
   #approvals: PendingApprovals | null = null;
@@ -88,18 +80,17 @@ export class LiveRun {
     this.rights = { ...(keyId !== null && { keyId }), ...(startedBy !== submittedBy && { startedBy }) };
     this.results = new RunResults(limits, redactor);
     this.files = new RunFiles(this.submitted.files !== null, options.openWorkspace, this.opened);
-    this.#usage = new RunUsage(row, () => {
+    this.usageClock = new RunUsage(row, () => {
       options.onOverdue();
       this.decide(overdue(row.timeoutMs));
     });
   }
 
-  /** Call before the run begins, if it is a replay. */
   restore(earlier: Omit<RestoredRun, "run" | "checkpoint" | "calls" | "saved">): void {
     this.calls.restore(earlier.trail);
     this.results.packages = earlier.packages;
     this.approvals.restore(earlier.approvals, earlier.events);
-    this.#usage.restore(earlier.usage);
+    this.usageClock.restore(earlier.usage);
   }
 
   get calls(): CallLog {
@@ -118,10 +109,6 @@ export class LiveRun {
     return this.#approvals !== null;
   }
 
-  stopClock(): void {
-    this.#usage.stop();
-  }
-
   get phase(): RunPhase["is"] {
     return this.#phase.is;
   }
@@ -133,7 +120,7 @@ export class LiveRun {
     return phase.is === "paused" ? "paused" : phase.shown;
   }
 
-  /** Nothing that the environment reports counts any more. */
+  /** Reports of the environment do not count any more. */
   get isOver(): boolean {
     const { is } = this.#phase;
     return is === "ended" || is === "detached" || is === "stored";
@@ -146,7 +133,6 @@ export class LiveRun {
     return this.#over.signal;
   }
 
-  /** The row as it would be read now. */
   get row(): ProcessRow {
     if (this.phase === "stored") return this.#row;
     const { state, memoryMb, usage } = this;
@@ -159,7 +145,7 @@ export class LiveRun {
   }
 
   get usage(): Usage {
-    return this.#usage.read(this.#log?.all.length ?? 0);
+    return this.usageClock.read(this.#log?.all.length ?? 0);
   }
 
   get warnings(): readonly RunWarning[] {
@@ -178,7 +164,7 @@ export class LiveRun {
     const isQueued = state === "queued";
     if (phase.is !== "running" || phase.isQueued === isQueued) return;
     phase.isQueued = isQueued;
-    this.#usage.setQueued(isQueued);
+    this.usageClock.setQueued(isQueued);
     this.#options.onChange("state");
   }
 
@@ -200,20 +186,19 @@ export class LiveRun {
     if (!this.isOver) this.results.setError(error);
   }
 
-  /** A call has begun or ended. */
   recordCall(): void {
     if (!this.isOver) this.#options.onChange("data");
   }
 
   setUsage(usage: Partial<Usage>): void {
-    if (!this.isOver) this.#usage.report(usage);
+    if (!this.isOver) this.usageClock.report(usage);
   }
 
   /** It waits for an approver: its clock stops, and another run may have its slot. */
   pause(): void {
     if (this.phase !== "running") return;
     this.#phase = { is: "paused" };
-    this.#usage.pause();
+    this.usageClock.pause();
     this.#options.slot.giveUp();
     this.#options.onChange("state");
   }
@@ -221,7 +206,7 @@ export class LiveRun {
   resume(): void {
     if (this.phase !== "paused") return;
     this.#options.slot.takeBack();
-    this.#usage.resume();
+    this.usageClock.resume();
     this.#phase = { is: "running", isQueued: false };
     this.#options.onChange("state");
   }
@@ -229,7 +214,7 @@ export class LiveRun {
   /** Ends the child, not the run: a later child replays it. Calls are not canceled by that, so their trail stays as it is. */
   detach(): void {
     this.#phase = { is: "detached", shown: this.state };
-    this.#usage.stopBackstop();
+    this.usageClock.stopBackstop();
     this.#over ??= new AbortController();
     abortOnce(this.#over, RUN_LEFT);
     this.execution.requestEnd(KILL_GRACE_MS);
@@ -258,7 +243,7 @@ export class LiveRun {
   /** The environment has answered, or never will. Returns the ending to store. */
   conclude(answer: EnvironmentAnswer): RunEnding {
     this.results.streams.end();
-    this.#usage.stop();
+    this.usageClock.stop();
     const phase = this.#phase;
     const concluded = concludeRun({
       answer,
@@ -303,8 +288,7 @@ export class LiveRun {
 
   /** No call outlives the run. */
   #endCalls(): void {
-    this.#usage.stopBackstop();
-    // The trail is read as soon as the run is over.
+    this.usageClock.stopBackstop();
     this.#log?.cutOff("The run of this call has ended.");
     if (this.#over !== null) abortOnce(this.#over);
   }

@@ -3,7 +3,7 @@ import type { CallClock } from "#api/bounds/call-clock.ts";
 import type { Redactor } from "#api/secrets/redactor.ts";
 import type { ToolPath } from "#api/tools/contract.ts";
 import { type InvokeInput, MAX_WARNINGS, mayHoldLargeInteger, type RunWarning, withDigits } from "#sdk";
-import type { CallEnding, TrailCall } from "../model/records.ts";
+import type { CallEnding, TrailCall } from "../model/calls.ts";
 import { parseWarning, withoutNul } from "./ending.ts";
 
 export const MAX_TRAIL_CALLS = 10_000;

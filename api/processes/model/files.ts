@@ -124,3 +124,8 @@ export interface ProcessFiles {
   /** To be told where a statement of others was refused for `maxStoredBytes`. */
   onFull?(): void;
 }
+
+/** Parses the stored list of files that runs find in their workspace. */
+export function readGivenFiles(files: string | null): ProcessFile[] {
+  return files === null ? [] : JSON.parse(files);
+}

@@ -2,7 +2,9 @@
  * What processes need of the other servers on the same database: to tell them, to be told, and to ask the one that
  * holds a run. api/replicas/ is what fills it; a server without any others has ALONE.
  */
-import type { ProcessView, TrailCall } from "./records.ts";
+
+import type { TrailCall } from "./calls.ts";
+import type { ProcessView } from "./records.ts";
 
 /** What happened to processes: ids only, the rest is in the database. */
 export type ProcessNews =

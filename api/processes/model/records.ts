@@ -1,5 +1,4 @@
-/** What is known of a process and its run, as it is stored and passed on. Types and the few values that belong to them. */
-import type { ToolPath } from "#api/tools/contract.ts";
+/** Processes and their runs, as they are stored and passed on. */
 import type {
   EXECUTION_REASONS,
   ExecutionExitState,
@@ -9,9 +8,9 @@ import type {
   RunWarning,
   Usage,
 } from "#sdk";
-import type { ArtifactSource, FileRefusal, ProcessArtifact, ProcessFile } from "./files.ts";
-import type { CallStatus, ProcessErrorDetail, ProcessSummary } from "./schemas.ts";
-import type { ApprovalState } from "./states.ts";
+import type { TrailCall } from "./calls.ts";
+import type { FileRefusal, ProcessArtifact } from "./files.ts";
+import type { ProcessErrorDetail, ProcessSummary } from "./schemas.ts";
 
 /** Fields of a record that are not as they are in the row. */
 type ComputedFields =
@@ -23,21 +22,21 @@ type ComputedFields =
 export interface ProcessRow extends Omit<ProcessSummary, ComputedFields> {
   ref: string | null;
   claim: string | null;
-  /** The server that holds the claim, or held the last one. Null: it has no id. */
+  /** The server that holds or last held the claim, or null if it has no id. */
   replica: string | null;
   timeoutMs: number | null;
   memoryMb: number | null;
   cpuMs: number | null;
-  /** The key that submitted it: its role, and whether it still counts, decide what the script sees. Null: no stored key. */
+  /** The key that submitted it: its role, and whether it is still valid, decide what the script sees. Null if it is not stored. */
   keyId: string | null;
   /** The id of that key, `bootstrap` or `anonymous`. */
   submittedBy: string;
-  /** Who started the last run, likewise; of one that has not run who submitted it. */
+  /** Who started the last run, or who submitted the process if it has not run. */
   startedBy: string;
-  /** W3C `traceparent` of the request that started the last run; null: it was not traced. */
+  /** W3C `traceparent` of the request that started the last run, or null if it was not traced. */
   traceParent: string | null;
   usage: Usage | null;
-  /** The run has asked a person: while it is `queued`, it is to be repeated. */
+  /** The run has asked an approver: while it is `queued`, it waits to be replayed. */
   asked: boolean;
   createdAt: Date;
   queuedAt: Date | null;
@@ -45,34 +44,34 @@ export interface ProcessRow extends Omit<ProcessSummary, ComputedFields> {
   completedAt: Date | null;
 }
 
-/** What is stored of a submission: its fields but those that only say how to go on, and limits in force. */
+/** A submission as it is stored, with the limits in force. */
 export interface NewProcess
   extends Pick<Submitted, "code">,
     Partial<StoredInput>,
     Partial<Pick<Submitted, "files" | "name">>,
     Pick<ProcessRow, "timeoutMs" | "memoryMb" | "cpuMs"> {
   ref?: string | undefined;
-  /** Among the processes of the same caller: higher first. */
+  /** Higher ones run first, among the processes of the same caller. */
   priority?: number;
   traceParent?: string | null;
   creator: ProcessCreator;
-  /** What its caller may keep as files; only asked where it is given some. */
+  /** Storage quota of its caller. Only read if files are given. */
   maxStoredBytes?: number | null;
 }
 
-/** What runs of a process are given, as JSON text. Null: none. */
+/** Input of the runs of a process, as JSON text, or null. */
 export interface StoredInput {
   input: string | null;
-  /** What the input has to fit. */
+  /** JSON Schema of the input. */
   inputSchema: string | null;
 }
 
 /** What was submitted. */
 export interface Submitted extends StoredInput {
   code: string;
-  /** JSON text of what records show of the files that runs are given. Null: none. */
+  /** JSON text of the given files as records show them, or null. */
   files: string | null;
-  /** Of the script among its files. Null: script.ts. */
+  /** Name of the script among its files. Null means script.ts. */
   name: string | null;
 }
 
@@ -82,11 +81,11 @@ export interface ProcessCreator {
   keyId: string | null;
 }
 
-/** Where a run starts at once. */
+/** Slot assignment of a run that starts without queueing. */
 export interface Placement {
   environment: string;
   claim: string;
-  /** Of this server; null: the only one. */
+  /** Id of this server, or null if it is the only one. */
   replica: string | null;
 }
 
@@ -96,28 +95,27 @@ export interface IdempotencyKey {
   bodyHash: Buffer;
 }
 
-/** What wants to know of the runs of this server. None of these may throw. */
+/** Receives events of the runs of this server. None of these may throw. */
 export interface RunObserver {
-  /** A run begins in an environment, a repeated one included. */
+  /** A run or replay begins in an environment. */
   runStarted?(row: Pick<ProcessRow, "id" | "traceParent">, environment: string): void;
-  /** Its child leaves the run to a later one. */
+  /** A child leaves its run to a later one. */
   runLeft?(id: number): void;
-  /** Told before the ending is stored. */
+  /** Called before the ending is stored. */
   runEnded?(ending: EndedRun, environment: string): void;
-  /** The ending of a run is stored that left files, or had files refused; most have neither. `startedBy`: see ProcessRow. */
+  /** The ending is stored of a run that left files or had files refused. */
   filesLeft?(left: LeftFiles, row: Pick<ProcessRow, "startedBy">): void;
 }
 
-/** How a run ended, without what it left. Times of `usage` in milliseconds. */
+/** How a run ended. Times of `usage` are milliseconds. */
 export type EndedRun = Pick<RunEnding, "id" | "exitState" | "reason" | "usage">;
 
-/** What a run left. */
 export interface LeftFiles extends Pick<RunEnding, "id" | "artifacts"> {
-  /** Why files of it are not kept; null: all are that it wrote. */
+  /** Why files are not kept, or null if all that the run wrote are. */
   filesRefused: FileRefusal | null;
 }
 
-/** How a run ended, as it is stored. `output`, `result` are JSON text; text holds no NUL. */
+/** The ending of a run, as it is stored. `output` and `result` are JSON text. Text holds no NUL. */
 export interface RunEnding {
   id: number;
   claim: string;
@@ -138,17 +136,17 @@ export interface RunEnding {
   artifacts: readonly ProcessArtifact[];
   packages: readonly PackageUse[];
   warnings: readonly RunWarning[];
-  /** Something of the run is stored already: it took longer, or is a repetition. Absent: nothing is. */
+  /** Parts of the run are stored already, because it took longer or is a replay. */
   hasProgress?: boolean;
 }
 
-/** A process in the hands of one server, by the token it was given with it. */
+/** Proof that one server holds a process: the token that the database gave it. */
 export interface Claim {
   id: number;
   claim: string;
 }
 
-/** What a listed process shows of its results. `output`, `result` and `warnings` (null without any) are JSON text. */
+/** Results as lists show them. `output`, `result` and `warnings` are JSON text. */
 export interface SummaryResults {
   stdoutTruncated: boolean;
   stderrTruncated: boolean;
@@ -158,29 +156,27 @@ export interface SummaryResults {
   warnings: string | null;
 }
 
-/** Bytes of a stream from the first position to before the second, which were printed with another level than most. */
+/** Range of bytes of a stream, without `end`, that was printed with another level than its default. */
 export type LevelRange = [start: number, end: number, level: PrintLevel];
 
 /** In the order of the stream. */
 export type StreamLevels = Record<"stdout" | "stderr", LevelRange[]>;
 
 export interface StoredResults extends SummaryResults {
-  /** Null: every line has the level that its stream stands for, as of most runs. */
+  /** Null if every line has the default level of its stream, as in most runs. */
   levels: StreamLevels | null;
-  /** JSON text of what records show of the files that the run left. Null: none. */
+  /** JSON text of the files that the run left, or null. */
   artifacts: string | null;
-  /** JSON text of the packages that the run has imported. Null: none. */
+  /** JSON text of the packages that the run imported, or null. */
   packages: string | null;
   stdout: Buffer;
   stderr: Buffer;
   outputs: number;
 }
 
-/** A process with everything a record shows. */
 export interface ProcessView extends Submitted {
   row: ProcessRow;
   results: StoredResults;
-  /** While it is in the queue. */
   queue?: QueuePlace | undefined;
 }
 
@@ -196,7 +192,6 @@ export interface StoredRun {
   submitted: Submitted;
 }
 
-/** Of a row with both: what was submitted may be large, and is kept once. */
 export function toStoredRun({
   code,
   input,
@@ -206,44 +201,6 @@ export function toStoredRun({
   ...row
 }: ProcessRow & Submitted): StoredRun {
   return { row, submitted: { code, input, inputSchema, files, name } };
-}
-
-/** One call as it is stored. `parameters` and `result` are JSON text. */
-export interface TrailCall {
-  /** Its place among all that the run asked of the host, where the environment says it; not stored with the call. */
-  requestSeq?: number;
-  /** Order of issue, from 1. */
-  seq: number;
-  /** Order of ending, from 0; null while the call is under way. */
-  position: number | null;
-  serviceId: string;
-  toolId: string;
-  startedAt: Date;
-  /** Without `waitedMs`, for which it stood still for a person. */
-  durationMs: number | null;
-  /** Absent in what a server of an earlier version wrote. */
-  waitedMs?: number;
-  status: CallStatus | null;
-  error: string | null;
-  /** Absent in what a server of an earlier version wrote. */
-  httpStatus?: number | null;
-  parametersBytes: number;
-  resultBytes: number;
-  parameters: string | null;
-  result: string | null;
-  /** Null or absent without any. */
-  warnings?: RunWarning[] | null;
-}
-
-export interface CallEnding {
-  status: CallStatus;
-  error?: string;
-  result?: unknown;
-}
-
-export interface ApprovalEvent {
-  id: string;
-  state: ApprovalState;
 }
 
 export interface Ending {
@@ -264,15 +221,23 @@ export function failedWith(
   return { exitState: "failed", reason, error: errorDetail(name, message) };
 }
 
-/** What becomes of a run that the server did not see to its end. */
+/** Ending of a run that the server did not see to its end. */
 export const INTERRUPTED = failedWith(
   "interrupted",
   "InterruptedError",
   "The server stopped while this script was running.",
 );
 
+/** Ending of a paused run that can be neither held nor replayed. */
+export const CANNOT_BE_HELD = failedWith(
+  "approval_expired",
+  "ApprovalExpiredError",
+  "No approver decided while the run could be held, and it cannot be replayed later: it is too large, or does what cannot be recorded.",
+);
+export const PAUSE_LOST = failedWith("crashed", "PauseError", "The server lost track of the paused run.");
+
 export interface RunLimits {
-  /** Of what a run writes to files. */
+  /** Limit of all files that a run writes. */
   maxWorkspaceBytes: number;
   maxStdoutBytes: number;
   maxStderrBytes: number;
@@ -280,75 +245,7 @@ export interface RunLimits {
   maxResultBytes: number;
 }
 
-/** A parked request as the run knows it. */
-export interface RunApproval {
-  id: string;
-  seq: number;
-  kind: "call" | "ask";
-  digest: Buffer;
-  state: ApprovalState;
-  reason: string | null;
-}
-
-/** An approval that is sealed and has its id, and is not stored yet. */
-export interface PreparedApproval extends RunApproval {
-  state: "pending";
-}
-
-/** How a call ended, as the script is told: data that goes through JSON. */
-export type CallReply = {
-  httpStatus?: number;
-} /** `savedBytes`: of the file that the answer became; null: it became none. Absent where it was not to. */ & (
-  | { ok: true; value: unknown; savedBytes?: number | null }
-  | { ok: false; error: CallReplyError }
-);
-
-interface CallReplyError {
-  name: string;
-  message: string;
-  code?: string;
-  status?: number;
-  outcome?: string;
-  answer?: unknown;
-}
-
-/** A call whose adapter is called, or was. */
-export interface JournaledCall extends ToolPath {
-  seq: number;
-  digest: Buffer;
-  destructive: boolean;
-}
-
-/** A call of an earlier child. Without a reply it is not known whether it was carried out. */
-export interface RestoredCall extends JournaledCall {
-  reply: CallReply | null;
-}
-
-/** An answer that became a file of the workspace, by the call's place among the requests of the run. */
-export interface SavedAnswer extends ArtifactSource {
-  seq: number;
-}
-
-/** As it is stored: a content, by its digest. */
-export interface KeptAnswer extends ProcessFile {
-  seq: number;
-}
-
-/** What the database knows of a run that is repeated. */
-export interface RestoredRun {
-  run: string;
-  checkpoint: unknown;
-  trail: TrailCall[];
-  usage: Usage;
-  /** What the run has imported: it reads exactly these again. */
-  packages: readonly PackageUse[];
-  approvals: RunApproval[];
-  events: { id: string; state: ApprovalState }[];
-  calls: RestoredCall[];
-  saved: KeptAnswer[];
-}
-
-/** What a run that is left by its child shows until it goes on. */
+/** What readers see of a run without a child, until it continues. */
 export interface RunSnapshot {
   stdout: Buffer;
   stderr: Buffer;
@@ -356,7 +253,7 @@ export interface RunSnapshot {
   truncated: { stdout: boolean; stderr: boolean };
   output: string;
   outputs: number;
-  /** Those under way among them. */
+  /** Including calls in progress. */
   calls: readonly TrailCall[];
   usage: Usage;
   packages: readonly PackageUse[];
@@ -376,7 +273,7 @@ export interface RunProgress {
   writing: Promise<unknown>;
 }
 
-/** What a run has left since the part before, for when its server dies. `levels` are those of the whole streams so far. */
+/** What a run has left since the part before, in case its server dies. `levels` cover the whole streams so far. */
 export interface ProgressPart
   extends Claim,
     Pick<

@@ -1,7 +1,4 @@
-/**
- * What the processes feature takes and answers over HTTP: one schema per thing, from which types, validation and the
- * OpenAPI document follow. No behaviour.
- */
+/** Schemas of requests and records: types, validation and the OpenAPI document follow from them. */
 import { z } from "zod";
 import { EXECUTION_EXIT_STATES, EXECUTION_REASONS, type ExecutionReason, runWarningSchema } from "#sdk";
 import { givenFilesSchema, processArtifactSchema, processFileSchema, scriptNameSchema } from "./files.ts";
@@ -146,10 +143,9 @@ export const listQuerySchema = z.strictObject({
 });
 export type ListQuery = z.output<typeof listQuerySchema>;
 
-const byteCount = z.int().nonnegative();
 const timestamp = z.string().nullable().describe("ISO 8601, UTC.");
 
-const reasonSchema = z.enum(REASONS).meta({ id: "EndReason", description: "Why a run ended." });
+export const reasonSchema = z.enum(REASONS).meta({ id: "EndReason", description: "Why a run ended." });
 
 const errorDetailResponseSchema = z
   .object({
@@ -255,70 +251,6 @@ export const processListSchema = z.object({
   processes: z.array(processSummarySchema),
   nextCursor: z.string().nullable().describe("Pass it as `cursor` for the next page; null on the last."),
 });
-
-export const CALL_STATUSES = ["ok", "error", "denied", "canceled", "unknown"] as const;
-export type CallStatus = (typeof CALL_STATUSES)[number];
-
-export const toolCallSchema = z
-  .object({
-    seq: positiveInteger.describe("Order of issue, from 1."),
-    serviceId: z.string(),
-    toolId: z.string(),
-    startedAt: z.string(),
-    durationMs: z.number().nullable().describe("Without `waitedMs`; null while the call is under way."),
-    waitedMs: z
-      .number()
-      .describe(
-        "How long it stood still for a person to decide, and for its run to go on; 0 while it is under way.",
-      ),
-    status: z
-      .enum(CALL_STATUSES)
-      .nullable()
-      .describe(
-        "null while the call is under way. canceled: it was never sent. unknown: it was sent, and given up before it was answered.",
-      ),
-    error: z.string().optional(),
-    httpStatus: z
-      .int()
-      .optional()
-      .describe("Of the service's answer, where it came over HTTP. From 400 on the call counts as an error."),
-    parametersBytes: byteCount.describe("Size of the parameters as JSON."),
-    resultBytes: byteCount.describe("Size of the result as JSON."),
-    parameters: z
-      .unknown()
-      .optional()
-      .describe("JSON; a string with the beginning of its text if it was too long."),
-    result: z
-      .unknown()
-      .optional()
-      .describe("JSON; a string with the beginning of its text if it was too long."),
-  })
-  .meta({ id: "ToolCall", description: "One tool call of a run." });
-
-export const callTrailSchema = z.object({ calls: z.array(toolCallSchema) });
-
-const endingSchema = z.object({
-  state: z.enum(PROCESS_STATES),
-  exitState: z.enum(EXIT_STATES).nullable(),
-  reason: reasonSchema.nullable(),
-  error: z.string().nullable(),
-});
-
-/** Event name -> its data, on `GET /processes/:id/events`. */
-export const processEventSchemas = {
-  state: endingSchema,
-  /** `level`: of lines that were printed with `console.debug` or `console.warn`. An event has one level. */
-  stdout: z.object({ text: z.string(), level: z.enum(["debug", "warn"]).optional() }),
-  stderr: z.object({ text: z.string(), level: z.enum(["debug", "warn"]).optional() }),
-  /** Keys to merge into what the client has: shallow, later ones win. */
-  output: z.record(z.string(), z.unknown()),
-  call: toolCallSchema,
-  /** When the run has ended: each file that it left. */
-  artifact: processArtifactSchema,
-  approval: z.object({ id: z.string(), state: z.enum(["pending", "approved", "denied", "expired"]) }),
-  end: endingSchema.extend({ warnings: z.array(runWarningSchema) }),
-} as const;
-export type ProcessEventName = keyof typeof processEventSchemas;
 
 /** Header schemas are loose: a request has others. */
 export const createProcessHeadersSchema = z.looseObject({

@@ -8,9 +8,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { ChangeWaiter, type ProcessFeed } from "../live/registry.ts";
 import type { LiveRun } from "../live/run.ts";
 import { sliceLevel } from "../live/streams.ts";
+import type { ApprovalEvent, TrailCall } from "../model/calls.ts";
+import type { ProcessEventName } from "../model/event-schemas.ts";
 import type { Peers } from "../model/peers.ts";
-import type { ApprovalEvent, ProcessView, TrailCall } from "../model/records.ts";
-import type { ProcessEventName } from "../model/schemas.ts";
+import type { ProcessView } from "../model/records.ts";
 import type { ProcessState } from "../model/states.ts";
 import { renderCall } from "./render.ts";
 

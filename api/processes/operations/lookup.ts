@@ -10,16 +10,10 @@ import type { StrictChecks } from "#api/tools/validation/strict-checks.ts";
 import type { RunRegistry } from "../live/registry.ts";
 import { ChangeWaiter, type ProcessFeed } from "../live/registry.ts";
 import type { LiveRun } from "../live/run.ts";
+import type { ApprovalEvent } from "../model/calls.ts";
 import type { ProcessFiles } from "../model/files.ts";
 import type { Peers, WaitUntil } from "../model/peers.ts";
-import type {
-  ApprovalEvent,
-  Placement,
-  ProcessRow,
-  ProcessView,
-  QueuePlace,
-  StoredRun,
-} from "../model/records.ts";
+import type { Placement, ProcessRow, ProcessView, QueuePlace, StoredRun } from "../model/records.ts";
 import { HELD_STATES, type ProcessState } from "../model/states.ts";
 import { readProcess, readProcessRow, readSubmitter } from "../store/reads.ts";
 import { viewLiveRun, viewStored } from "./render.ts";

@@ -1,5 +1,7 @@
 /** Reading processes: whole, in parts, as a list. Live and stored ones look the same. */
-import type { ProcessRow, ProcessView, QueuePlace, SummaryResults, TrailCall } from "../model/records.ts";
+
+import type { TrailCall } from "../model/calls.ts";
+import type { ProcessRow, ProcessView, QueuePlace, SummaryResults } from "../model/records.ts";
 import type { ListQuery } from "../model/schemas.ts";
 import { HELD_STATES, type ProcessState } from "../model/states.ts";
 import {

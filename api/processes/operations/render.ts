@@ -5,6 +5,7 @@
 
 import type { Usage } from "#sdk";
 import type { LiveRun } from "../live/run.ts";
+import type { TrailCall } from "../model/calls.ts";
 import type {
   ProcessRow,
   ProcessView,
@@ -12,7 +13,6 @@ import type {
   StoredResults,
   Submitted,
   SummaryResults,
-  TrailCall,
 } from "../model/records.ts";
 import { processSummarySchema } from "../model/schemas.ts";
 import { toJsonList } from "../store/changes.ts";

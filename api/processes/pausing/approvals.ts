@@ -2,7 +2,7 @@
 
 import type { Db, Fragment } from "#api/db/pool.ts";
 import type { ToolPath } from "#api/tools/contract.ts";
-import type { PreparedApproval, RunApproval } from "../model/records.ts";
+import type { PreparedApproval, RunApproval } from "../model/calls.ts";
 import type { ApprovalState } from "../model/states.ts";
 
 /** What an approver is to decide. */

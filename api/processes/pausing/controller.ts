@@ -4,7 +4,6 @@
  */
 import { pauseFor, retryUntil, retryWhileAway } from "#api/db/retry.ts";
 import { isStorageFull } from "#api/db/stored-bytes.ts";
-import type { ModuleLogger } from "#sdk";
 import {
   type ApprovalRequest,
   type Decision,
@@ -12,36 +11,15 @@ import {
   RUN_HAS_ENDED,
   unavailable,
 } from "../live/approvals.ts";
-import type { LiveRun } from "../live/run.ts";
-import { failedWith, type RunApproval } from "../model/records.ts";
+import type { RunApproval } from "../model/calls.ts";
+import { CANNOT_BE_HELD, failedWith, PAUSE_LOST } from "../model/records.ts";
 import { mayEnterPhase, type PausePhase } from "../model/states.ts";
 import { ReplayJournal } from "./journal.ts";
+import type { PauseControllerOptions } from "./options.ts";
 import type { PauseStore, RunName } from "./transactions.ts";
+import { createWorkLoop } from "./work-loop.ts";
 
 const RETRY_MS = 2000;
-const CANNOT_BE_HELD = failedWith(
-  "approval_expired",
-  "ApprovalExpiredError",
-  "No approver decided while the run could be held, and it cannot be replayed later: it is too large, or does what cannot be recorded.",
-);
-const LOST = failedWith("crashed", "PauseError", "The server lost track of the paused run.");
-
-/** A live run, as its pauses move it. */
-export type PausableRun = Pick<
-  LiveRun,
-  "calls" | "approvals" | "usage" | "results" | "snapshot" | "pause" | "resume" | "detach" | "decide"
-> & { execution: Pick<LiveRun["execution"], "canPause" | "pause" | "resume"> };
-
-export interface PauseControllerOptions {
-  name: RunName;
-  run: PausableRun;
-  store: PauseStore;
-  holdMs: number;
-  maxApprovals: number;
-  /** Called when the run has paused. */
-  onPaused(): void;
-  log: ModuleLogger;
-}
 
 export class PauseController {
   /** Its `run` becomes that of the first child once it is known. */
@@ -53,7 +31,6 @@ export class PauseController {
   #phase: PausePhase = "running";
   #phaseLeft: PromiseWithResolvers<void> | null = null;
   #checkpoint: unknown = null;
-  /** The database shows the run as paused. */
   #isStored = false;
   /** False if the environment gave no checkpoint, or one too large to be stored. */
   #isReplayable = true;
@@ -62,15 +39,21 @@ export class PauseController {
   #isDraining = false;
   #holdTimer: NodeJS.Timeout | undefined;
   #holdHasPassed = false;
-  #isWorking = false;
-  #lookAgain = false;
+  readonly #work: () => void;
 
   constructor(options: PauseControllerOptions) {
     const { name, store, run } = options;
     this.#options = options;
     this.name = name;
     this.store = store;
-    run.approvals.onWaiting = () => this.#work();
+    this.#work = createWorkLoop(
+      () => this.#step(),
+      (error) => {
+        options.log.error({ err: error, processId: name.id }, "a paused run was lost");
+        run.decide(PAUSE_LOST);
+      },
+    );
+    run.approvals.onWaiting = this.#work;
     this.journal = new ReplayJournal({
       store,
       log: run.calls,
@@ -83,12 +66,10 @@ export class PauseController {
     return this.#phase;
   }
 
-  /** This child has nothing to do with the run any more. */
   get #isOver(): boolean {
     return this.#phase === "closed" || this.#phase === "detached";
   }
 
-  /** A request of the script has its reply. */
   requestEnded(): void {
     this.#work();
   }
@@ -178,28 +159,6 @@ export class PauseController {
     this.#holdHasPassed = false;
   }
 
-  /** Makes every change that is due, one after another. */
-  #work(): void {
-    this.#lookAgain = true;
-    if (!this.#isWorking) void this.#workOff();
-  }
-
-  async #workOff(): Promise<void> {
-    const { log, run } = this.#options;
-    this.#isWorking = true;
-    try {
-      while (this.#lookAgain) {
-        this.#lookAgain = false;
-        while (await this.#step()) {}
-      }
-    } catch (error) {
-      log.error({ err: error, processId: this.name.id }, "a paused run was lost");
-      run.decide(LOST);
-    } finally {
-      this.#isWorking = false;
-    }
-  }
-
   /** Makes one change. Returns false if there is nothing to do now. */
   async #step(): Promise<boolean> {
     const { approvals, execution, calls } = this.#options.run;
@@ -254,7 +213,6 @@ export class PauseController {
       if (run.approvals.isWaiting) await pauseFor(RETRY_MS, over);
       return true;
     }
-    // The run was ended meanwhile.
     if (over.aborted || stored === null) return false;
     this.#isReplayable = stored.replayable;
     this.#isStored = true;

@@ -7,7 +7,7 @@ import type { CallRefusal, ToolPath } from "#api/tools/contract.ts";
 import { pathOf } from "#kernel/tool-patterns.ts";
 import { unavailable } from "../live/approvals.ts";
 import type { CallLog, LoggedCall } from "../live/calls.ts";
-import type { CallReply, KeptAnswer, RestoredCall, RestoredRun } from "../model/records.ts";
+import type { CallReply, KeptAnswer, RestoredCall, RestoredRun } from "../model/calls.ts";
 import type { PauseRecord, PauseStore } from "./transactions.ts";
 
 export interface ReplayJournalOptions {

@@ -6,7 +6,8 @@ import { readWhole, type StoredFile } from "#runner/workspace/workspace.ts";
 import type { JSONSchema, ModuleLogger, SaveTurn } from "#sdk";
 import type { LiveRun } from "../live/run.ts";
 import { PauseController } from "./controller.ts";
-import { createPauseStore, type PauseStorage, readRestoredRun } from "./transactions.ts";
+import { readRestoredRun } from "./restored-run.ts";
+import { createPauseStore, type PauseStorage } from "./transactions.ts";
 
 const MIN_PAUSED_RUNS = 8;
 

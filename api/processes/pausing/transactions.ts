@@ -2,24 +2,23 @@
 
 import { randomUUID } from "node:crypto";
 import { promisify } from "node:util";
-import { zstdCompress, zstdDecompress } from "node:zlib";
+import { zstdCompress } from "node:zlib";
 import type { Db, Fragment, Pool } from "#api/db/pool.ts";
 import { retryWhileAway } from "#api/db/retry.ts";
 import { isStorageFull } from "#api/db/stored-bytes.ts";
 import type { KeptValue, Vault } from "#api/secrets/vault.ts";
 import type { PackageUse, Usage } from "#sdk";
-import type { ProcessFiles } from "../model/files.ts";
 import type {
   CallReply,
   JournaledCall,
   KeptAnswer,
   PreparedApproval,
   RestoredCall,
-  RestoredRun,
-  RunSnapshot,
   SavedAnswer,
   TrailCall,
-} from "../model/records.ts";
+} from "../model/calls.ts";
+import type { ProcessFiles } from "../model/files.ts";
+import type { RunSnapshot } from "../model/records.ts";
 import {
   beginCall,
   countPaused,
@@ -28,28 +27,20 @@ import {
   keepCalls,
   keepPackages,
   keepSaved,
-  listJournal,
-  listPackages,
-  listSaved,
   lockProcess,
   markAsked,
   pauseRun,
   resumeRun,
   storeSnapshot,
-  takeCheckpoint,
 } from "../store/pauses.ts";
 import type { ApprovalStore } from "./approvals.ts";
 
 const compress = promisify(zstdCompress);
-const decompress = promisify(zstdDecompress);
 /** Smaller values are not compressed. */
 const MIN_COMPRESSED_CHARACTERS = 16 * 1024;
-const MAX_DECOMPRESSED_BYTES = 64 * 1024 * 1024;
 /** Fewer processes than this pause while a count is trusted. */
 const PLENTY_OF_ROOM = 500;
 const TRUST_MS = 500;
-/** Replays of a run that does not reach its next pause. */
-const MAX_REPLAYS = 10;
 
 export type Sealer = Pick<Vault, "seal" | "keep" | "recall">;
 
@@ -79,7 +70,7 @@ export interface PauseStorage {
 }
 
 /** Encrypted part of a paused run. */
-interface KeptRun {
+export interface KeptRun {
   checkpoint: unknown;
   trail: readonly TrailCall[];
 }
@@ -96,16 +87,6 @@ export function createPauseStore(storage: PauseStorage, name: RunName): PauseSto
   const { pool, sealer, approvalStore } = storage;
   const { id } = name;
   const now = <T>(work: (db: Db) => Promise<T>): Promise<T> => pool.begin(work) as Promise<T>;
-
-  async function sealCheckpoint(kept: KeptRun): Promise<KeptValue | null> {
-    if (kept.checkpoint === null) return null;
-    try {
-      return sealLog(sealer, String(id), await pack(kept));
-    } catch (error) {
-      if (error instanceof RangeError) return null;
-      throw error;
-    }
-  }
 
   /** Stores contents first: whatever refers to one must find it. */
   async function storeSaved(saved: readonly SavedAnswer[]): Promise<KeptAnswer[]> {
@@ -126,7 +107,7 @@ export function createPauseStore(storage: PauseStorage, name: RunName): PauseSto
   return {
     async pause({ checkpoint, approvals, calls, unanswered, saved, trail, usage, packages }) {
       const kept = await storeSaved(saved);
-      const sealed = await sealCheckpoint({ checkpoint, trail });
+      const sealed = await sealCheckpoint(sealer, id, { checkpoint, trail });
       const replayable = sealed !== null;
       const answered = calls.filter(({ reply }) => reply !== null);
       const replies = answered.map(({ seq, reply }) => sealReply(sealer, id, seq, reply as CallReply));
@@ -208,61 +189,33 @@ export function createPauseStore(storage: PauseStorage, name: RunName): PauseSto
         return true;
       }),
   };
+}
 
-  function sealReply(by: Sealer, process: number, seq: number, reply: CallReply): KeptValue {
-    try {
-      return sealLog(by, `${process}:${seq}`, reply);
-    } catch (error) {
-      if (!(error instanceof RangeError)) throw error;
-      const message = "The result is too large to be stored for a replay of the run.";
-      return sealLog(by, `${process}:${seq}`, {
-        ok: false,
-        error: { name: "ToolError", message, code: "result_too_large" },
-      });
-    }
+/** Returns null if there is no checkpoint, or one too large to be stored. */
+async function sealCheckpoint(sealer: Sealer, id: number, kept: KeptRun): Promise<KeptValue | null> {
+  if (kept.checkpoint === null) return null;
+  try {
+    return sealLog(sealer, String(id), await pack(kept));
+  } catch (error) {
+    if (error instanceof RangeError) return null;
+    throw error;
+  }
+}
+
+function sealReply(sealer: Sealer, id: number, seq: number, reply: CallReply): KeptValue {
+  try {
+    return sealLog(sealer, `${id}:${seq}`, reply);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    const message = "The result is too large to be stored for a replay of the run.";
+    const failure = { name: "ToolError", message, code: "result_too_large" };
+    return sealLog(sealer, `${id}:${seq}`, { ok: false, error: failure });
   }
 }
 
 /** The run was ended while it was being paused. */
 class RunIsGone extends Error {
   override readonly name = "RunIsGone";
-}
-
-/** Returns what a run is replayed from, or a message if it cannot be. Rejects if the database does. */
-export async function readRestoredRun(
-  storage: PauseStorage,
-  { id, claim }: Pick<RunName, "id" | "claim">,
-): Promise<RestoredRun | string> {
-  const { pool, sealer, approvalStore } = storage;
-  const [row, approvals, events, journal, saved, packages] = await Promise.all([
-    takeCheckpoint(pool, id, claim),
-    approvalStore.listOfRun(pool, id),
-    approvalStore.listEvents(pool, id),
-    listJournal(pool, id),
-    listSaved(pool, id),
-    listPackages(pool, id),
-  ]);
-  if (row === null) return "Nothing is stored to replay it from.";
-  if (row.replays > MAX_REPLAYS)
-    return `It was replayed ${MAX_REPLAYS} times and never reached its next pause.`;
-  const { run, usage } = row;
-  const keys = journal.map(({ seq }) => `${id}:${seq}`);
-  let kept: Map<string, unknown>;
-  try {
-    kept = await sealer.recall(pool, "call_log", [String(id), ...keys]);
-  } catch (error) {
-    if (!(error instanceof Error) || !("code" in error) || error.code !== "secrets_key_missing") throw error;
-    return `What it is replayed from cannot be decrypted. ${error.message}`;
-  }
-  const packed = kept.get(String(id));
-  if (packed === undefined) return "Nothing is stored to replay it from.";
-  const { checkpoint, trail } = (await unpack(packed)) as KeptRun;
-  const calls = journal.map(({ endedAt, ...call }) => {
-    const reply = (kept.get(`${id}:${call.seq}`) as CallReply | undefined) ?? null;
-    return { ...call, reply: endedAt === null ? null : reply };
-  });
-  const calledAt = trail.map((call) => ({ ...call, startedAt: new Date(call.startedAt) }));
-  return { run, checkpoint, trail: calledAt, usage, packages, approvals, events, calls, saved };
 }
 
 function sealLog(sealer: Sealer, id: string, value: unknown): KeptValue {
@@ -274,15 +227,6 @@ async function pack(value: unknown): Promise<unknown> {
   const text = JSON.stringify(value);
   if (text.length < MIN_COMPRESSED_CHARACTERS) return { json: text };
   return { zstd: (await compress(text)).toString("base64") };
-}
-
-async function unpack(packed: unknown): Promise<unknown> {
-  const { json, zstd } = packed as { json?: string; zstd?: string };
-  if (json !== undefined) return JSON.parse(json);
-  const bytes = await decompress(Buffer.from(zstd ?? "", "base64"), {
-    maxOutputLength: MAX_DECOMPRESSED_BYTES,
-  });
-  return JSON.parse(bytes.toString("utf8"));
 }
 
 export interface PauseRecord {

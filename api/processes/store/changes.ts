@@ -5,6 +5,7 @@
 
 import type { Db } from "#api/db/pool.ts";
 import { allowStoredBytes, toStorageFull } from "#api/db/stored-bytes.ts";
+import type { TrailCall } from "../model/calls.ts";
 import type { ProcessArtifact } from "../model/files.ts";
 import type {
   IdempotencyKey,
@@ -13,7 +14,6 @@ import type {
   ProcessRow,
   RunEnding,
   Submitted,
-  TrailCall,
 } from "../model/records.ts";
 import { HELD_STATES, type ProcessState, statesBefore } from "../model/states.ts";
 

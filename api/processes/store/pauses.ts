@@ -2,7 +2,8 @@
 import type { Db, Fragment } from "#api/db/pool.ts";
 import { allowStoredBytes, toStorageFull } from "#api/db/stored-bytes.ts";
 import type { PackageUse, Usage } from "#sdk";
-import type { JournaledCall, KeptAnswer, RunSnapshot } from "../model/records.ts";
+import type { JournaledCall, KeptAnswer } from "../model/calls.ts";
+import type { RunSnapshot } from "../model/records.ts";
 import { renewedClaim, replaceResults, storeCalls, toJsonList } from "./changes.ts";
 
 export interface CheckpointRow {

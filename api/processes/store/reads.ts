@@ -1,14 +1,8 @@
 /** The statements that read processes. Large values are read only where they are asked for; JSON stays text. */
 
 import type { Db } from "#api/db/pool.ts";
-import type {
-  ProcessRow,
-  StoredInput,
-  StoredResults,
-  Submitted,
-  SummaryResults,
-  TrailCall,
-} from "../model/records.ts";
+import type { TrailCall } from "../model/calls.ts";
+import type { ProcessRow, StoredInput, StoredResults, Submitted, SummaryResults } from "../model/records.ts";
 import type { ListQuery } from "../model/schemas.ts";
 import type { ProcessState } from "../model/states.ts";
 import { processColumns, submittedColumns } from "./changes.ts";

@@ -6,7 +6,7 @@ import type {
   PreparedApproval,
   RestoredCall,
   RunApproval,
-} from "#api/processes/model/records.ts";
+} from "#api/processes/model/calls.ts";
 import type { ApprovalState } from "#api/processes/model/states.ts";
 import type { Tables } from "./world.ts";
 

@@ -9,7 +9,7 @@ import { RunCall } from "#api/processes/calls/call.ts";
 import { PendingApprovals } from "#api/processes/live/approvals.ts";
 import { CallLog } from "#api/processes/live/calls.ts";
 import { RunResults } from "#api/processes/live/results.ts";
-import type { RestoredRun } from "#api/processes/model/records.ts";
+import type { RestoredRun } from "#api/processes/model/calls.ts";
 import type { ApprovalState } from "#api/processes/model/states.ts";
 import type { ApprovalStore } from "#api/processes/pausing/approvals.ts";
 import { PauseController } from "#api/processes/pausing/controller.ts";
