@@ -19,7 +19,7 @@ export type Approval = Schemas["Approval"];
 
 type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 type PathOf<M extends Method> = ClientPathsWithMethod<Client<paths>, Lowercase<M>>;
-type InitOf<M extends Method, P extends PathOf<M>> = FetchOptions<paths[P][Lowercase<M>]>;
+type InitOf<M extends Method, P extends PathOf<M>> = FetchOptions<paths[P][Lowercase<M> & keyof paths[P]]>;
 /** Body of a successful answer. */
 type Answer<P extends PathOf<M>, M extends Method = "GET", I = unknown> = MethodResponse<
   Client<paths>,
