@@ -4,11 +4,13 @@
  */
 import type { AddressInfo } from "node:net";
 import { performance } from "node:perf_hooks";
+import { isatty } from "node:tty";
 import { getHeapStatistics, setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import closeWithGrace from "close-with-grace";
 import { openLogOutput } from "#api/observe/logs/output.ts";
 import { createLogRing } from "#api/observe/logs/ring.ts";
+import { formatLogLine } from "#api/observe/logs/terminal.ts";
 import { releaseFreedMemory } from "#runner/jail/kernel/syscalls.ts";
 import { hideMemory } from "#runner/jail/undumpable.ts";
 import { type Config, formatProblems, listUnknownVariables, parseConfig } from "./config.ts";
@@ -21,11 +23,13 @@ import { createLogger } from "./http/logging.ts";
 import { createRedactor } from "./secrets/redactor.ts";
 import { findKeyring } from "./secrets/server-keyring.ts";
 import { type CyrnelServer, openServer } from "./server.ts";
-import { requireDataDirectory, requireFreePort, UnusableDataDirectory } from "./start-checks.ts";
+import { describeStartFailure, requireFolders, requireFreePort, UnusableFolder } from "./start-checks.ts";
 
 /** sysexits.h */
 const EX_CONFIG = 78;
 const STANDARD_OUTPUT = 1;
+const STANDARD_ERROR = 2;
+const SLOW_STEP_MS = 1000;
 /** Beyond the time that runs are given: killing, storing, closing, stopping the embedded Postgres. */
 const CLOSE_TIMEOUT_MS = 45_000;
 /** See collectWhenIdle. */
@@ -82,7 +86,10 @@ delete process.env.OTEL_EXPORTER_OTLP_HEADERS;
 /** Knows no secret yet; the server tells it. */
 const redactor = createRedactor();
 const resources = new AsyncDisposableStack();
-const output = resources.use(openLogOutput(STANDARD_OUTPUT));
+const output = resources.use(
+  openLogOutput(STANDARD_OUTPUT, isatty(STANDARD_OUTPUT) ? formatLogLine : undefined),
+);
+let reports = 0;
 const stopping = new AbortController();
 /** Why this server ends without being told to. */
 let failure: string | null = null;
@@ -116,17 +123,16 @@ try {
 async function start(config: Config): Promise<void> {
   const { signal } = stopping;
   await requireFreePort(config);
-  if (config.databaseUrl === null) await requireDataDirectory(config.dataDirectory);
-  const database = resources.use(
-    await openDatabase(config, {
-      onTakenOver,
-      onMigrate,
-      onStartedAgain,
-      onGone: endBy,
-      onProgress: report,
-      signal,
-    }),
-  );
+  await requireFolders(config);
+  const opening = openDatabase(config, {
+    onTakenOver,
+    onMigrate,
+    onStartedAgain,
+    onGone: endBy,
+    onProgress: report,
+    signal,
+  });
+  const database = resources.use(await during("opening the database", opening));
   signal.throwIfAborted();
   const ring = createLogRing();
   const logger = createLogger({ ...config, databaseUrl: database.url }, { redactor, ring, stream: output });
@@ -136,16 +142,15 @@ async function start(config: Config): Promise<void> {
     report(message);
     logger.info({ type: "secrets", path: made, kid: keyring?.current.kid }, message);
   }
-  const server = resources.use(
-    await openServer(config, {
-      database,
-      logger,
-      logRing: ring,
-      redactor,
-      onStuck,
-      ...(keyring === null ? {} : { keyring }),
-    }),
-  );
+  const building = openServer(config, {
+    database,
+    logger,
+    logRing: ring,
+    redactor,
+    onStuck,
+    ...(keyring === null ? {} : { keyring }),
+  });
+  const server = resources.use(await during("starting modules and services", building));
   signal.throwIfAborted();
   const url = await server.listen();
   listening = server;
@@ -154,6 +159,18 @@ async function start(config: Config): Promise<void> {
   if (server.modules.environments.active() === null) {
     const refusal = server.modules.environments.refusal();
     report(`No environment is active, so scripts cannot run yet. ${refusal ?? "GET /modules says why."}`);
+  }
+  if (isatty(STANDARD_ERROR)) process.stderr.write(`Console: ${url}\n`);
+}
+
+/** Names a slow step of the start, unless the step reports something itself. */
+async function during<T>(step: string, work: Promise<T>): Promise<T> {
+  const before = reports;
+  const timer = setTimeout(() => reports === before && report(step), SLOW_STEP_MS);
+  try {
+    return await work;
+  } finally {
+    clearTimeout(timer);
   }
 }
 
@@ -225,8 +242,9 @@ function onMigrate(pending: readonly string[]): void {
   report(`bringing the database up to date (${names}); where there is much in it, this takes minutes`);
 }
 
-/** For the person at the terminal; the log is JSON lines on standard output. */
+/** For the operator, on standard error; the log is on standard output. */
 function report(message: unknown): void {
+  reports += 1;
   const text = message instanceof Error ? (message.stack ?? message.message) : String(message);
   process.stderr.write(`cyrnel: ${redactor.text(text)}\n`);
 }
@@ -235,7 +253,7 @@ function report(message: unknown): void {
 function isMisconfigured(error: unknown): boolean {
   return (
     (error instanceof DatabaseRefused && !(error instanceof DatabaseInUse)) ||
-    error instanceof UnusableDataDirectory ||
+    error instanceof UnusableFolder ||
     (error as NodeJS.ErrnoException).code === EMBEDDED_POSTGRES_MISSING
   );
 }
@@ -253,16 +271,4 @@ function describeStart(
     ? `embedded Postgres in ${config.dataDirectory}/postgres`
     : "Postgres at DATABASE_URL";
   return `listening on ${bound} (${access}; ${storage}; API: ${url}/docs)`;
-}
-
-function describeStartFailure(error: unknown, config: Config): string {
-  if (!(error instanceof Error)) return String(error);
-  const { code } = error as NodeJS.ErrnoException;
-  if (code === "EADDRINUSE") {
-    return `Cannot start: ${config.host}:${config.port} is in use by another program, perhaps another Cyrnel server. Set PORT to a free port (0 takes any).`;
-  }
-  if (code === "EACCES" && "syscall" in error && error.syscall === "listen") {
-    return `Cannot start: this user may not listen on port ${config.port}. Set PORT to 1024 or higher.`;
-  }
-  return `Cannot start: ${error.message}`;
 }

@@ -1,13 +1,14 @@
-/** What a start would stumble over later, after a database and keys have been made: looked at first, and said in one sentence. */
+/** Checks what a start would otherwise fail at later, after it has made a database and keys; and explains why a start failed. */
 import { once } from "node:events";
 import { mkdir, mkdtemp, rmdir, stat } from "node:fs/promises";
 import { createServer } from "node:net";
+import { tmpdir } from "node:os";
 import path from "node:path";
 import type { Config } from "./config.ts";
 
 /** Another start with the same settings fails too. The message is for the operator. */
-export class UnusableDataDirectory extends Error {
-  override readonly name = "UnusableDataDirectory";
+export class UnusableFolder extends Error {
+  override readonly name = "UnusableFolder";
 }
 
 /** Rejects as `listen` will: with code `EADDRINUSE`, for example. */
@@ -19,17 +20,28 @@ export async function requireFreePort({ host, port }: Pick<Config, "host" | "por
   await once(server, "close");
 }
 
-/** Makes the directory where it is missing. Throws UnusableDataDirectory. */
-export async function requireDataDirectory(directory: string): Promise<void> {
+/** Creates missing folders. Throws UnusableFolder. */
+export async function requireFolders({
+  databaseUrl,
+  dataDirectory,
+  spoolDirectory,
+}: Pick<Config, "databaseUrl" | "dataDirectory" | "spoolDirectory">): Promise<void> {
+  const toWritable = "to a folder that this user may write to";
+  if (databaseUrl === null) {
+    const remedy = `Set CYRNEL_DATA_DIR ${toWritable}, or DATABASE_URL to your own Postgres`;
+    await requireFolder("data directory", dataDirectory, remedy);
+  }
+  await requireFolder("spool directory", spoolDirectory ?? tmpdir(), `Set CYRNEL_SPOOL_DIR ${toWritable}`);
+}
+
+async function requireFolder(name: string, directory: string, remedy: string): Promise<void> {
   const whole = path.resolve(directory);
   try {
     await makeStepByStep(whole);
     await rmdir(await mkdtemp(path.join(whole, ".writable-")));
   } catch (error) {
-    throw new UnusableDataDirectory(
-      `The data directory ${whole} cannot be used: ${describe(error as NodeJS.ErrnoException)}. Set CYRNEL_DATA_DIR to a folder that this user may write to, or DATABASE_URL to a Postgres of yours.`,
-      { cause: error },
-    );
+    const reason = describe(error as NodeJS.ErrnoException);
+    throw new UnusableFolder(`The ${name} ${whole} cannot be used: ${reason}. ${remedy}.`, { cause: error });
   }
 }
 
@@ -72,4 +84,20 @@ function describe({ code, path: where = "it", message }: NodeJS.ErrnoException):
     default:
       return message;
   }
+}
+
+/** The sentence for the operator. */
+export function describeStartFailure(error: unknown, { host, port }: Pick<Config, "host" | "port">): string {
+  if (!(error instanceof Error)) return String(error);
+  const { code, syscall } = error as NodeJS.ErrnoException;
+  if (code === "EADDRINUSE") {
+    return `Cannot start: ${host}:${port} is in use by another program, perhaps another Cyrnel server. Set PORT to a free port (0 takes any).`;
+  }
+  if (code === "EACCES" && syscall === "listen") {
+    return `Cannot start: this user may not listen on port ${port}. Set PORT to 1024 or higher.`;
+  }
+  if (code === "EADDRNOTAVAIL" || syscall === "getaddrinfo") {
+    return `Cannot start: this machine has no address ${host}. Set HOST to one of its addresses: 127.0.0.1 for this machine only, 0.0.0.0 for all.`;
+  }
+  return `Cannot start: ${error.message}`;
 }

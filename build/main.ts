@@ -28,11 +28,13 @@ const PACKAGES = ["package-lock.json", ...globSync("patches/*.patch", { cwd: ROO
 async function bringUpToDate(name: string): Promise<boolean> {
   const record = join(DIST, `${name}.inputs.json`);
   if (await isCurrent(record)) return false;
+  const startedAt = performance.now();
   const inputs = (await PARTS[name]?.()) ?? [];
   const own = inputs.filter((input) => !input.includes("node_modules/") && existsSync(join(ROOT, input)));
   const sums: Record<string, string> = {};
   for (const input of [...own, ...BUILDERS, ...PACKAGES]) sums[input] = await sum(input);
   await writeFile(record, JSON.stringify(sums));
+  process.stderr.write(`cyrnel: built ${name} in ${((performance.now() - startedAt) / 1000).toFixed(1)} s\n`);
   return true;
 }
 

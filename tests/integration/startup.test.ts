@@ -68,6 +68,51 @@ describe("a data directory that cannot be used is named with its variable, at on
     expect(lines[0]).toContain(reason);
     expect(lines[0]).toContain("Set CYRNEL_DATA_DIR to a folder that this user may write to");
   });
+
+  test("and so is the folder for what runs write, before a database is made", async () => {
+    await using data = await makeDataDirectory({ empty: true });
+    const environment = { CYRNEL_DATA_DIR: data.path, CYRNEL_SPOOL_DIR: "/proc/cyrnel" };
+    const started = startMain({ environment });
+    expect(await started.ended()).toBe(78);
+    expect(started.stderr()).toBe(
+      "cyrnel: Cannot start: The spool directory /proc/cyrnel cannot be used: no folder can be made in /proc. Set CYRNEL_SPOOL_DIR to a folder that this user may write to.\n",
+    );
+    expect(readdirSync(data.path)).toEqual([]);
+  });
+});
+
+test.each(["192.0.2.1", "no-such-host.invalid"])(
+  "HOST=%s, no address of this machine, is named",
+  async (HOST) => {
+    await using data = await makeDataDirectory({ empty: true });
+    const CYRNEL_API_KEY = "a-key-for-tests-0123456789";
+    const environment = { CYRNEL_DATA_DIR: data.path, PORT: "9371", HOST, CYRNEL_API_KEY };
+    const started = startMain({ environment });
+    expect(await started.ended()).toBe(1);
+    expect(started.stderr()).toContain(
+      `Cannot start: this machine has no address ${HOST}. Set HOST to one of its`,
+    );
+    expect(readdirSync(data.path)).toEqual([]);
+  },
+);
+
+test("in a terminal the log is for people, without the key, and the last line of the start is the console's address", async () => {
+  await using data = await makeDataDirectory();
+  const CYRNEL_API_KEY = "a-key-for-tests-0123456789";
+  const main = startMain({
+    environment: { CYRNEL_DATA_DIR: data.path, CYRNEL_API_KEY, LOG_LEVEL: "debug", NO_COLOR: "1" },
+    isTerminal: true,
+  });
+  const url = await main.listening();
+  await expect.poll(main.stdout).toMatch(new RegExp(`\nConsole: ${url}\\r\n$`));
+  const headers = { "x-request-id": "seen", authorization: `Bearer ${CYRNEL_API_KEY}` };
+  await fetch(`${url}/${CYRNEL_API_KEY}%1b%5b2J`, { headers });
+  await expect.poll(main.stdout).toMatch(/^\d\d:\d\d:\d\d (info|warn ) .*requestId="seen"/m);
+  expect(main.stdout()).not.toContain(CYRNEL_API_KEY);
+  expect(main.stdout()).not.toContain("\u001b");
+  expect(main.stdout()).not.toMatch(/^\{/m);
+  main.child.stdin?.write("\u0003");
+  expect(await main.ended()).toBe(0);
 });
 
 test("listening beyond loopback without a key is refused with the way out", async () => {

@@ -1,7 +1,6 @@
 /**
  * Writes the log without blocking the server: lines wait here while nobody reads them (a hanging collector, a full
- * disk), the newest are
- * dropped when too many wait, and a line reports that once there is room.
+ * disk), the newest are dropped when too many wait, and a line reports that once there is room.
  */
 import { once } from "node:events";
 import sonicBoom from "sonic-boom";
@@ -15,7 +14,7 @@ export interface LogOutput extends AsyncDisposable {
 }
 
 /** Disposing writes waiting lines for at most a second and closes `fd` unless it is a standard one. */
-export function openLogOutput(fd: number): LogOutput {
+export function openLogOutput(fd: number, format = (line: string) => line): LogOutput {
   // Asynchronous, so lines are not flushed at exit either: that flush has no time limit.
   const stream = new sonicBoom.SonicBoom({ fd, sync: false, maxLength: MAX_WAITING_BYTES });
   let isOpen = true;
@@ -30,14 +29,13 @@ export function openLogOutput(fd: number): LogOutput {
   stream.on("drain", () => {
     if (leftOut === 0 || !isOpen) return;
     const msg = `${leftOut} lines of the log were left out: they were not taken as fast as they came`;
-    stream.write(
-      `${JSON.stringify({ level: "warn", time: new Date().toISOString(), type: "log", leftOut, msg })}\n`,
-    );
+    const record = { level: "warn", time: new Date().toISOString(), type: "log", leftOut, msg };
+    stream.write(format(`${JSON.stringify(record)}\n`));
     leftOut = 0;
   });
   return {
     write(line) {
-      if (isOpen) stream.write(line);
+      if (isOpen) stream.write(format(line));
     },
     async [Symbol.asyncDispose]() {
       if (!isOpen) return;

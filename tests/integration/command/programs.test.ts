@@ -19,6 +19,16 @@ afterAll(async () => {
   await database?.drop();
 });
 
+/** Hides the library from the command given to it, in a mount namespace. */
+const WITHOUT_LIBATOMIC = `set -e
+libraries=$(dirname "$(ldconfig -p | sed -n 's/.*libatomic.so.1 .*=> //p' | head -n 1)")
+libraries=$(readlink -f "$libraries")
+mount -t tmpfs none /mnt && mkdir /mnt/upper /mnt/work
+mount -t overlay overlay -o "lowerdir=$libraries,upperdir=/mnt/upper,workdir=/mnt/work" "$libraries"
+rm "$libraries"/libatomic.so.1*
+exec "$@"
+`;
+
 const settings = () => ({ DATABASE_URL: database.url, CYRNEL_API_KEY: KEY, CYRNEL_DATA_DIR: folder.path });
 
 test("serve is the server, mcp reaches it, and Ctrl-C stops it in order", async () => {
@@ -137,6 +147,25 @@ describe("the launcher", () => {
     expect(ended.code).toBe(69);
     expect(ended.stderr).toContain(`cyrnel: Node 26 is needed; this is ${found}, `);
     expect(ended.stderr).toMatch(/ Run npm ci in .* \[node_missing\]\n$/);
+  });
+
+  test.skipIf(process.getuid?.() !== 0).each([
+    ["the command", [CYRNEL, "--version"]],
+    ["npm start", ["npm", "start"]],
+  ])("says which package to install where %s finds no libatomic", async (_what, command) => {
+    const script = await folder.write("without.sh", WITHOUT_LIBATOMIC);
+    const ended = await cyrnel(["-m", "sh", script, ...command], {
+      program: ["unshare"],
+      // Without the pinned Node, which npm itself would be started with.
+      environment: {
+        HOME: folder.path,
+        PATH: (process.env.PATH ?? "").replaceAll(/[^:]*node_modules[^:]*:/g, ""),
+      },
+    });
+    expect(ended.code).toBe(69);
+    expect(ended.stderr).toMatch(
+      /^cyrnel: Node cannot start: .*libatomic\.so\.1: .* apt-get install libatomic1 .*\[node_missing\]$/m,
+    );
   });
 
   test("is what npx starts", async () => {

@@ -31,6 +31,8 @@ export interface MainOptions {
   uid?: number;
   /** Descriptor that it writes to instead; `stdout()` is empty then. */
   stdout?: number;
+  /** Both of its streams are a terminal, whose text is `stdout()`. A byte 3 on standard input is Ctrl-C. */
+  isTerminal?: boolean;
 }
 
 /** Starts it with nothing of this process' environment but PATH and the folder of compiled code. */
@@ -45,6 +47,10 @@ export function startMain(options: MainOptions = {}): MainProcess {
   if (options.maxDescriptors !== undefined) {
     command.unshift("sh", "-c", `ulimit -n ${options.maxDescriptors} && exec "$0" "$@"`);
   }
+  if (options.isTerminal) {
+    const quoted = command.map((word) => `'${word}'`).join(" ");
+    command.splice(0, Infinity, "script", "--quiet", "--return", "--command", `exec ${quoted}`, "/dev/null");
+  }
   const child = spawn(command[0] as string, command.slice(1), {
     cwd: options.cwd ?? ROOT,
     env: {
@@ -54,7 +60,7 @@ export function startMain(options: MainOptions = {}): MainProcess {
       ...options.environment,
     },
     ...(options.uid !== undefined && { uid: options.uid, gid: options.uid }),
-    stdio: ["ignore", options.stdout ?? "pipe", "pipe"],
+    stdio: [options.isTerminal ? "pipe" : "ignore", options.stdout ?? "pipe", "pipe"],
   });
   let stdout = "";
   let stderr = "";
@@ -75,7 +81,7 @@ export function startMain(options: MainOptions = {}): MainProcess {
     async listening() {
       const deadline = Date.now() + START_TIMEOUT_MS;
       while (Date.now() < deadline) {
-        const url = /listening on (\S+)/.exec(stderr)?.[1];
+        const url = /listening on (\S+)/.exec(options.isTerminal ? stdout : stderr)?.[1];
         if (url) return url;
         if (child.exitCode !== null || child.signalCode !== null) throw new Error(`ended early:\n${stderr}`);
         await sleep(20);
