@@ -43,25 +43,7 @@ export function createToolHost(parts: ToolHostParts): ToolHost {
     return rows.filter(({ id }) => gate.canSee(caller, { serviceId, toolId: id }));
   }
 
-  /** A run outlives a database that is away for some seconds. Of a failure inside the server a script learns only that it happened. */
-  async function answer<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-    try {
-      return await retryWhileAway(work, signal);
-    } catch (error) {
-      if (error instanceof CallError) throw error;
-      if (error instanceof AppError && error.code !== "internal_error") {
-        throw new CallError(error.message, {
-          name: "ToolError",
-          code: error.code,
-          status: error.status,
-          outcome: "error",
-          failure: "call_unavailable",
-        });
-      }
-      parts.log.error({ err: error }, "a script's question about tools failed inside the server");
-      throw refuseCall("call_unavailable", "The server could not answer at the moment. Try again shortly.");
-    }
-  }
+  const answer = <T>(signal: AbortSignal, work: () => Promise<T>) => answerScript(parts.log, signal, work);
 
   return {
     open: calls.open,
@@ -140,6 +122,30 @@ export function createToolHost(parts: ToolHostParts): ToolHost {
     getToolDocs: (path, caller, signal) =>
       answer(signal, async () => parts.writeDocs(await requireTool(path, caller))),
   };
+}
+
+/** A run outlives a database that is away for some seconds. Of a failure inside the server a script learns only that it happened. */
+async function answerScript<T>(
+  log: ToolHostParts["log"],
+  signal: AbortSignal,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await retryWhileAway(work, signal);
+  } catch (error) {
+    if (error instanceof CallError) throw error;
+    if (error instanceof AppError && error.code !== "internal_error") {
+      throw new CallError(error.message, {
+        name: "ToolError",
+        code: error.code,
+        status: error.status,
+        outcome: "error",
+        failure: "call_unavailable",
+      });
+    }
+    log.error({ err: error }, "a script's question about tools failed inside the server");
+    throw refuseCall("call_unavailable", "The server could not answer at the moment. Try again shortly.");
+  }
 }
 
 function readLimit(limit: number | undefined): number {

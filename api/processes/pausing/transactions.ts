@@ -168,18 +168,7 @@ export function createPauseStore(storage: PauseStorage, name: RunName): PauseSto
         });
       await sealer.keep(pool, [sealReply(sealer, id, seq, reply)], endCall(pool, id, seq));
     },
-    async useAnswer(approvalId, over) {
-      const attempts = randomUUID();
-      const [answer] = await retryWhileAway(
-        () =>
-          Promise.all([
-            approvalStore.readAnswer(pool, approvalId),
-            approvalStore.use(pool, approvalId, attempts),
-          ]),
-        over,
-      );
-      return answer;
-    },
+    useAnswer: (approvalId, over) => useAnswer(storage, approvalId, over),
     hasRoom: () => storage.room.hasRoom(),
     storeApprovals: (approvals) =>
       now(async (db) => {
@@ -189,6 +178,18 @@ export function createPauseStore(storage: PauseStorage, name: RunName): PauseSto
         return true;
       }),
   };
+}
+
+async function useAnswer(
+  { pool, approvalStore }: PauseStorage,
+  approvalId: string,
+  over: AbortSignal,
+): Promise<unknown> {
+  const use = randomUUID();
+  const read = () =>
+    Promise.all([approvalStore.readAnswer(pool, approvalId), approvalStore.use(pool, approvalId, use)]);
+  const [answer] = await retryWhileAway(read, over);
+  return answer;
 }
 
 /** Returns null if there is no checkpoint, or one too large to be stored. */
