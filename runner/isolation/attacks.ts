@@ -1,7 +1,6 @@
 /**
  * System calls that the self-test tries, and which results count as refusals: one class per prohibition of the jail,
- * with arguments
- * that do no harm if a call succeeds.
+ * with arguments that do no harm if a call succeeds.
  */
 import type { Attack, StepArgument } from "../jail/attack.ts";
 import {
@@ -25,11 +24,9 @@ import {
 } from "../jail/kernel/kernel-headers.ts";
 import { type Architecture, type SyscallName, syscallNumber } from "../jail/seccomp/syscall-numbers.ts";
 
-/** Objects of the server, made for the test. */
 export interface Canaries {
   /** A file that its owner may read and execute; it is not a program. */
   file: string;
-  /** A TCP port of 127.0.0.1 that listens. */
   port: number;
 }
 
@@ -38,7 +35,7 @@ export interface NamedAttack extends Attack {
   name: string;
 }
 
-/** Memory limit of the child, which then asks for twice as much. */
+/** The child then asks for twice as much. */
 export const TEST_MEMORY_BYTES = 32 * 1024 * 1024;
 const PAGE_BYTES = 4096;
 const HUGE_PAGE_BYTES = 2 * 1024 * 1024;
@@ -53,17 +50,13 @@ const TOO_MANY_SEGMENTS = 17;
 export interface PlannedAttacks {
   /** Must end a child that has not locked itself. */
   trace: NamedAttack;
-  /** Tried before the child locks itself. */
   birth: NamedAttack[];
-  /** Tried afterwards. */
   locked: NamedAttack[];
-  /** Tried once its memory is limited: see isMemoryLimited. */
+  /** Tried once the child's memory is limited; see isMemoryLimited. */
   limited: NamedAttack[];
-  /** Must end the child. */
   last: NamedAttack;
 }
 
-/** Returns all attacks for a kernel of this architecture. */
 export function planAttacks(architecture: Architecture, { file, port }: Canaries): PlannedAttacks {
   const step = (name: SyscallName, ...args: StepArgument[]) => ({
     call: syscallNumber(name, architecture) ?? NO_SUCH_CALL,
@@ -122,12 +115,11 @@ export function planAttacks(architecture: Architecture, { file, port }: Canaries
   };
 }
 
-/** Whether the kernel's result is a refusal. */
 export function isRefusal(answer: number | undefined): boolean {
   return answer === -EPERM || answer === -EACCES || answer === -ENOSYS;
 }
 
-/** Whether the memory limit had effect: a large allocation refused, a small one granted. */
+/** Returns whether the memory limit had effect: a large allocation refused, a small one granted. */
 export function isMemoryLimited([much, little = -1]: readonly number[]): boolean {
   return much === -ENOMEM && little > 0;
 }

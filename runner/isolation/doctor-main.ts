@@ -1,7 +1,6 @@
 /**
- * `node runner/isolation/doctor-main.ts [strict|standard|development]`: prints what isolates runs on this machine;
- * exits with 1 if it is
- * less than the level asked for.
+ * `node runner/isolation/doctor-main.ts [strict|standard|development]`: prints what isolates runs on this machine.
+ * Exits with 1 if that is less than the requested level.
  */
 import { ISOLATION_LEVELS, type IsolationLevel } from "#sdk";
 import { type Diagnosis, diagnose } from "./doctor.ts";

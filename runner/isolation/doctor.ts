@@ -1,7 +1,6 @@
 /**
  * Finds this machine's isolation as an environment does, without a server: for operators whose level was refused, or
- * before the first
- * start.
+ * before the first start.
  */
 import { release } from "node:os";
 import { ISOLATION_LEVELS, type IsolationLayer, type IsolationLevel } from "#sdk";
@@ -20,21 +19,19 @@ import { listLayers, REQUIRED_LAYERS } from "./report.ts";
 import { openWall, type Wall } from "./wall.ts";
 
 export interface Diagnosis {
-  /** Strongest level that holds, at most the requested one; null if not even `development` does. */
+  /** Strongest level that works, at most the requested one. Null if not even `development` does. */
   obtained: IsolationLevel | null;
-  /** Why stronger levels do not hold, strongest first. */
   refusals: { level: IsolationLevel; reason: string }[];
   /** As observed at `obtained`, with the requirements of the requested level. */
   layers: IsolationLayer[];
-  /** One sentence about where run processes come from at `obtained`; null if nowhere. */
+  /** One sentence about where run processes come from at `obtained`, or null without a level. */
   processes: string | null;
-  /** Versions by name, for bug reports. */
   versions: Record<string, string>;
 }
 
 const TEST_MEMORY_MB = 64;
 
-/** Tries the level, then lower ones until one holds. Starts a few children per level and ends them. */
+/** Tries the level, then lower ones until one works. Starts a few children per level and ends them. */
 export async function diagnose(level: IsolationLevel, zygote: boolean): Promise<Diagnosis> {
   const refusals: Diagnosis["refusals"] = [];
   const node = findNodeBinary();
@@ -63,7 +60,6 @@ export async function diagnose(level: IsolationLevel, zygote: boolean): Promise<
   return { obtained: null, refusals, layers: [], processes: null, versions };
 }
 
-/** Opens the level as the process environment does, and examines one child. */
 async function examine(level: IsolationLevel, zygote: boolean) {
   await using undo = new AsyncDisposableStack();
   const node = findNodeBinary();

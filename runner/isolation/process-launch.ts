@@ -1,4 +1,3 @@
-/** Plans how a process child is started: flags, entry and its single argument. Starts nothing. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { encodeBootOptions } from "../child/boot-options.ts";
@@ -21,17 +20,15 @@ export const PROCESS_OBSERVED = {
 export interface ProcessSettings {
   allowEval: boolean;
   allowWasm: boolean;
-  /** Requires a wall opened with the same setting. */
   paranoid: boolean;
 }
 
 /** Generous, because a machine that starts many children at once is slow; still notices one that hangs. */
 export const BOOT_TIMEOUT_MS = 10_000;
 
-/** Starts a child, or the zygote that forks children. */
 export type ProcessLaunch = (memoryMb: number, as?: "child" | "zygote") => ChildLaunch;
 
-/** Plans starts for a given memory limit. `cwd` is an empty directory; `folder` holds a build of the child. */
+/** `cwd` is an empty directory; `folder` holds a build of the child. */
 export function planProcessLaunch(
   node: NodeBinary,
   wall: Wall,
@@ -51,7 +48,8 @@ export function planProcessLaunch(
         ...CHILD_FLAGS,
         ...wall.nodeFlags,
         ...(isZygote ? ZYGOTE_V8_FLAGS : []),
-        // Contains the realm's bundle and code cache; the child drops the permission before it gets a script.
+        // The folder contains the realm's bundle and code cache. The child drops the permission before it gets a
+        // script.
         `--allow-fs-read=${built}/`,
         `--max-old-space-size=${memoryMb}`,
         "--max-semi-space-size=8",
@@ -80,8 +78,8 @@ const MAX_FDS = 64;
 
 /**
  * Lists descriptors above 2 that a child would inherit by accident: open and not close-on-exec, because the server
- * was started with
- * them. Node opens none of that kind, so the list holds for the server's life. Empty without /proc. At most 64.
+ * was started with them. Node opens none of that kind, so the list stays valid for the server's life. Empty without
+ * /proc. At most 64.
  */
 export function listInheritedFds(): number[] {
   if (process.platform !== "linux") return [];

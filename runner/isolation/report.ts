@@ -21,15 +21,14 @@ export const REQUIRED_LAYERS: Record<IsolationLevel, readonly number[]> = {
 export interface IsolationEvidence {
   wall: Wall;
   node: NodeBinary;
-  /** First child that became ready. */
   first: Child;
-  /** Whether CPU time and memory of children can be read. */
+  /** True if CPU time and memory of children can be read. */
   isMonitored: boolean;
   /** Evidence for layers 0 and 1: what children did before they reported it. */
   observed: { realm: string; permissions: string };
 }
 
-/** Reports on an environment. Throws an Error if a layer that its level requires is missing. */
+/** Throws an Error if a layer that the level requires is missing. */
 export function reportIsolation(evidence: IsolationEvidence): IsolationReport {
   const { node, wall } = evidence;
   const required = REQUIRED_LAYERS[wall.level];
@@ -68,7 +67,6 @@ function findLevel(layers: readonly IsolationLayer[]): IsolationLevel {
 
 type Seen = Omit<IsolationLayer, "required">;
 
-/** Lists every layer as observed. */
 export function listLayers({ wall, first, isMonitored, observed }: IsolationEvidence): Seen[] {
   const said = (layer: number) => first.ready.layers.includes(layer);
   return [
@@ -134,14 +132,13 @@ function listKernelLayers({ jail, level }: Wall, first: Child): Seen[] {
   ];
 }
 
-/** Reported where it can be recognised; a virtual machine looks like a physical one. */
+/** Reported if it can be recognised; a virtual machine looks like a physical one. */
 function describeOwnKernel(name: string | null): Seen[] {
   if (name === null) return [];
   const verified = `the kernel's log says that it is ${name}: the system calls of runs reach a kernel in user space, not the machine's`;
   return [{ layer: 8, name: "kernel of its own", obtained: true, verified }];
 }
 
-/** Whether the first child is in its own control group, according to the kernel. */
 function describeGroups(
   groups: RunGroups | CgroupsAbsent,
   { pid, groupName }: Child,
@@ -167,7 +164,7 @@ function readGroups(pid: number): string {
   }
 }
 
-/** Layer 7, from the observation of one child: unreadable descriptors do not count. */
+/** Layer 7. Unreadable descriptors do not count. */
 function describeDescriptorLayer(check: OutsideCheck): Omit<Seen, "layer" | "name"> {
   if (check.kind === "verified") {
     return {
@@ -179,7 +176,6 @@ function describeDescriptorLayer(check: OutsideCheck): Omit<Seen, "layer" | "nam
   return { obtained: false, verified: check.why, fix };
 }
 
-/** Kernel and ABI versions, and what is missing. */
 function describeMechanisms({ kernelRelease, landlockAbi, seccomp }: JailProbe): {
   text: string;
   fix?: string;

@@ -1,7 +1,6 @@
 /**
  * The self-test's child: attacks the server with raw system calls, like code that has taken over its engine. Started
- * like every child,
- * with the same jail and the same lock; it receives its attacks. Entry file.
+ * like every child, with the same jail and the same lock; it receives its attacks on standard input. Entry file.
  */
 import { readSync, writeSync } from "node:fs";
 import { type Attack, performAttacks } from "../jail/attack.ts";

@@ -4,19 +4,14 @@ import type { SelfLock } from "../jail/lock-self.ts";
 
 export interface SelfTestOrders {
   lock: SelfLock;
-  /** Must end the child before it locks itself. */
   first: Attack | null;
-  /** Tried before the child locks itself. */
   birth: Attack[];
-  /** Tried afterwards. */
   locked: Attack[];
-  /** Tried once its limits are set. */
   limited: Attack[];
-  /** Once its limits are set: computes until it is killed. */
+  /** After its limits are set, the child computes until it is killed. */
   spin: boolean;
-  /** Once its limits are set: takes this many bytes and waits to be killed; 0 skips this. */
+  /** After its limits are set, the child takes this many bytes and waits to be killed; 0 skips this. */
   hoardBytes: number;
-  /** Must end the child. */
   last: Attack;
 }
 

@@ -1,7 +1,6 @@
 /**
  * Observes what the kernel refuses: children in the same jail attack the server, once per activation. Their reports
- * count only where
- * the server can verify them, or where a lie would make the jail look worse.
+ * count only where the server can verify them, or where a lie would make the jail look worse.
  */
 import { once } from "node:events";
 import { createServer } from "node:net";
@@ -17,9 +16,8 @@ import { openCanary } from "../process/temporary.ts";
 import { isMemoryLimited, isRefusal, type NamedAttack, planAttacks, TEST_MEMORY_BYTES } from "./attacks.ts";
 import type { SelfTestAnswers, SelfTestOrders } from "./self-test-orders.ts";
 
-/** Result of one phase. */
 export interface Finding {
-  /** Everything tried was refused. */
+  /** True if everything tried was refused. */
   holds: boolean;
   /** What was refused and what was not, as part of a sentence. */
   observed: string;
@@ -42,14 +40,12 @@ export interface LimitFinding extends Finding {
 export interface SelfTestOptions {
   jail: Jail;
   nodePath: string;
-  /** An empty directory. */
   cwd: string;
 }
 
 /** Command for operators, relative to the server's folder, also in the image. */
 export const DOCTOR = "node dist/server/isolation-doctor.js";
 
-/** Entry file of the self-test's children. */
 export const SELF_TEST = join(DIST, "self-test.js");
 
 const MAX_TEST_MS = 10_000;
@@ -61,7 +57,7 @@ const TEST_CPU_MS = 60_000;
 /** Phases before a child waits for its limits. */
 const PHASES_BEFORE_LIMITS = 2;
 
-/** Runs the test in the time of a child's start. Rejects with a sentence if a child does not finish. */
+/** Takes as long as starting a child. Rejects with a sentence if a child does not finish. */
 export async function runSelfTest(options: SelfTestOptions): Promise<SelfTest> {
   const { jail } = options;
   await using undo = new AsyncDisposableStack();
@@ -109,8 +105,8 @@ export async function runSelfTest(options: SelfTestOptions): Promise<SelfTest> {
 }
 
 /**
- * For kernels that accept a memory limit without enforcing it (gVisor): whether the monitor notices a child beyond
- * it.
+ * For kernels that accept a memory limit without enforcing it (gVisor): returns whether the monitor notices a child
+ * that exceeds it.
  */
 async function isHoarderSeen(options: SelfTestOptions, plan: SelfTestOrders): Promise<boolean> {
   using monitor = createMonitor();

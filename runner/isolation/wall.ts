@@ -1,7 +1,7 @@
 /**
  * The wall of one environment: the jail its level requires, tested by attacking it from inside, and control groups
- * where available; at
- * level `development`, nothing of the kernel's. Fails closed: an error names the missing layer and what to do.
+ * where available. Level `development` asks nothing of the kernel. Fails closed: an error names the missing layer and
+ * what to do.
  */
 import type { IsolationLevel } from "#sdk";
 import type { BootAttacks } from "../child/boot-options.ts";
@@ -25,12 +25,10 @@ export interface WallOptions {
   nodePath: string;
   /** Files and folders, with their contents, that a child reads while booting. */
   readable: readonly string[];
-  /** An empty directory. */
   cwd: string;
   /**
    * `apart` tests everything in separate children before any other starts. `in each child` tests every child before
-   * it gets a script:
-   * quicker for a single child, but it leaves out attacks that would end it.
+   * it gets a script: quicker for a single child, but it leaves out attacks that would end it.
    */
   test?: "apart" | "in each child";
   /** Forbids executable memory; Node must then run with `--jitless`. */
@@ -43,23 +41,19 @@ export interface WallOptions {
 
 export interface Wall extends AsyncDisposable {
   readonly level: IsolationLevel;
-  /** The machine's offer and the observations; null at level `development`, which asks nothing of the kernel. */
   readonly jail: { probe: JailProbe; readonly test: SelfTest; groups: RunGroups | CgroupsAbsent } | null;
   readonly start: StartProcess;
-  /** Starts a zygote; null where that is impossible. */
   readonly startZygote: Jail["startZygote"];
-  /** For BootOptions. */
   readonly lock: SelfLock | null;
   /** For BootOptions; null makes a child try nothing. */
   readonly attacks: BootAttacks | null;
   readonly nodeFlags: readonly string[];
   /**
-   * Verifies a booted child and limits its memory to `memoryBytes` more than it has. Returns half a sentence about
-   * what is wrong, or null.
-   * `answers` are the results of `attacks`.
+   * Verifies a booted child and limits its memory to `memoryBytes` more than it has. Returns half a sentence about a
+   * fault, or null. `answers` are the results of `attacks`.
    */
   admit(pid: number, memoryBytes: number, answers?: BootedParams["answers"]): string | null;
-  /** Verifies a booted zygote; returns half a sentence about what is wrong, or null. */
+  /** Like `admit`, for a booted zygote. */
   findZygoteFault(pid: number): string | null;
   /** Reserves a control group with `memoryBytes` in total for a child about to start; null without groups. */
   place(memoryBytes: number): Promise<Placement> | null;
@@ -67,7 +61,6 @@ export interface Wall extends AsyncDisposable {
   limitCpu(pid: number, cpuMs: number | null, scope: "for good" | "until the next"): void;
 }
 
-/** Parts of the machine that a wall uses; tests substitute them. */
 export interface WallParts {
   openJail: typeof openJail;
   openCgroups: typeof openCgroups;
@@ -79,7 +72,7 @@ export interface WallParts {
 const MAX_GROUP_CPU_MILLIS = 2000;
 
 /**
- * Throws JailUnavailableError with the layer, the reason, the remedy and a lower level that holds. Disposing kills
+ * Throws JailUnavailableError with the layer, the reason, the remedy and a lower level that works. Disposing kills
  * every child.
  */
 export async function openWall(
@@ -142,10 +135,9 @@ const groupLimits = (memoryBytes: number) => ({
   cpuMillis: MAX_GROUP_CPU_MILLIS,
 });
 
-/** Result of attacking the jail. */
 interface Tested {
   attacks: BootAttacks | null;
-  /** Returns half a sentence about what is wrong with a child that has tried, or null. */
+  /** Returns half a sentence about the fault of a child that has tried, or null. */
   judge(pid: number, answers: BootedParams["answers"]): string | null;
   /** Throws before anything was tried. */
   read(): SelfTest;

@@ -1,13 +1,11 @@
 /**
  * Tries system calls from inside the jail. The host chooses them and decides which results are refusals. Bundled into
- * children:
- * Node only, no zod.
+ * children: Node only, no zod.
  */
 import { Buffer } from "node:buffer";
 import { NR_EXIT_GROUP } from "./kernel/kernel-headers.ts";
 import { allocate, type Kernel, type KernelArgument } from "./kernel/syscalls.ts";
 
-/** Argument of a system call: a number, a text, bytes, or the result of the step before. */
 export type StepArgument = number | { text: string } | { bytes: number[] } | "previous";
 
 /** Consecutive system calls, up to the first refused one. */
@@ -17,7 +15,6 @@ export interface Attack {
   steps: { call: number; args: StepArgument[] }[];
 }
 
-/** Returns the kernel's result for each attack, in order: `-errno`, or the value. */
 export function performAttacks(kernel: Kernel, attacks: readonly Attack[]): number[] {
   return attacks.map((attack) => {
     const answer = perform(kernel, attack);

@@ -1,7 +1,6 @@
 /**
  * Capabilities (capabilities(7)): a child holds none, whichever user the server runs as. They belong to a thread and
- * are inherited,
- * so a thread that drops them starts children without any.
+ * are inherited, so a thread that drops them starts children without any.
  */
 import { readFileSync } from "node:fs";
 import { readStatusField } from "../process/monitor.ts";
@@ -13,7 +12,6 @@ import {
 } from "./kernel/kernel-headers.ts";
 import { allocate, type Kernel } from "./kernel/syscalls.ts";
 
-/** Capability sets in /proc/<pid>/status. */
 const HELD = ["CapInh", "CapPrm", "CapEff", "CapAmb"] as const;
 const BOUNDING = "CapBnd";
 /** struct __user_cap_header_struct, and two of __user_cap_data_struct. */
@@ -22,8 +20,8 @@ const DATA_BYTES = 24;
 
 /**
  * Reads `/proc` first and returns a function that drops every capability of the calling thread for good. Without
- * CAP_SETPCAP the
- * bounding set remains; no_new_privs makes it useless. That function throws an Error with the errno.
+ * CAP_SETPCAP the bounding set remains; no_new_privs makes it useless. The returned function throws an Error with the
+ * errno.
  */
 export function planDroppingCapabilities(kernel: Kernel): () => void {
   const status = readFileSync("/proc/thread-self/status", "latin1");
@@ -43,7 +41,6 @@ function must(step: string, result: number): void {
   if (result < 0) throw new Error(`${step} failed with errno ${-result}`);
 }
 
-/** Returns the sets that must be empty in each child, named as in /proc/<pid>/status. */
 export function listEmptySets(): string[] {
   const status = readFileSync("/proc/thread-self/status", "latin1");
   return mayEmptyBounding(status) || readSet(status, BOUNDING) === 0n ? [...HELD, BOUNDING] : [...HELD];

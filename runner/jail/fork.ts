@@ -1,7 +1,6 @@
 /**
- * The zygote's side of a fork: a prepared process that copies itself on the server's orders, and what a copy does
- * first, so that it
- * shares no descriptor with the zygote. Bundled into the child: Node only.
+ * The zygote's side of a fork: a prepared process copies itself when the server orders it. The copy first closes
+ * every descriptor it shares with the zygote. Bundled into the child: Node only.
  */
 import { closeSync, writeSync } from "node:fs";
 import {
@@ -33,7 +32,6 @@ const MAX_DESCRIPTORS = 64;
 /** V8 optimizes the path into the kernel after some thousand calls: do that once here, not in each fork. */
 const WARM_UP_CALLS = 3000;
 
-/** Reports to the server, in the order of its orders. */
 export type Notify = {
   (method: "forked", params: { pid: number }): void;
   (method: "failed", params: { reason: string }): void;
@@ -41,16 +39,15 @@ export type Notify = {
 
 /**
  * Forks on each order, which carries three pipes, the control group files to be born in, and those to return to.
- * Returns only in
- * forks: each has its pipes as 0, 1 and 2, its own event loop and no other descriptor; its parent is the server,
- * which reaps it.
- * Throws if a control group cannot be entered or left, because the next fork would be in the wrong one.
+ * Returns only in forks: each has its pipes as 0, 1 and 2, its own event loop and no other descriptor. Its parent is
+ * the server, which reaps it. Throws if a control group cannot be entered or left, because the next fork would be in
+ * the wrong one.
  */
 export function serveForks(kernel: Kernel, parentPid: number, loop: EventLoop, notify: Notify): void {
   must("PR_SET_PDEATHSIG", kernel.prctl(PR_SET_PDEATHSIG, SIGKILL));
   if (kernel.syscall(NR_GETPPID) !== parentPid) throw new Error("the server has ended");
   kernel.prctl(PR_SET_NAME, allocateText("cyrnel-zygote"));
-  // Compiles it before a fork needs it.
+  // Compiles the function before a fork needs it.
   loop.renew();
   const threadId = findThreadId(kernel);
   const inherited = markInherited(kernel);
@@ -102,9 +99,8 @@ function findThreadId(kernel: Kernel): bigint {
 }
 
 /**
- * Clears close-on-exec on everything open beyond 0, 1 and 2. Descriptors that a fork's event loop opens have it, so a
- * fork knows
- * which to close.
+ * Clears close-on-exec on every descriptor above 2. Descriptors that a fork's event loop opens have it, so a fork
+ * knows which ones to close.
  */
 function markInherited(kernel: Kernel): number[] {
   const open: number[] = [];

@@ -1,9 +1,7 @@
 /**
- * Assembles the jail of one environment for the requested level: how children start, how they lock themselves, what
- * is verified
- * from outside, and how they are limited. Fails closed: if the machine lacks something the level requires, the error
- * names the layer,
- * the reason and the remedy.
+ * Assembles the jail of one environment for the requested level: how children start, lock themselves, are verified
+ * from outside and are limited. Fails closed: if the machine lacks something the level requires, the error names the
+ * layer, the reason and the remedy.
  */
 import type { IsolationLevel } from "#sdk";
 import type { Program, StartProcess } from "../process/start-process.ts";
@@ -32,27 +30,21 @@ export interface JailOptions {
 }
 
 export interface Jail extends AsyncDisposable {
-  /** What the machine offers; the isolation report is made from it. */
   readonly probe: JailProbe;
-  /** Starts a child inside the jail. */
   readonly start: StartProcess;
-  /** Starts a zygote inside the jail; null without the birth filter, because V8's heap cannot be forked then. */
+  /** Null without the birth filter, because V8's heap cannot be forked then. */
   readonly startZygote: ((program: Program) => Promise<ZygoteProcess>) | null;
-  /** A child passes this to `lockKernel` before it reports ready. */
   readonly lock: SelfLock;
-  /** Node flags that a child needs to start in the jail and lock itself. */
   readonly nodeFlags: readonly string[];
-  /** Verifies a booted child; returns one sentence about what is wrong, or null. */
+  /** Returns one sentence about a fault of a booted child, or null. */
   findFault(pid: number): string | null;
-  /** Verifies a zygote, which has not locked itself: its forks do. */
+  /** Like `findFault`, for a zygote, which does not lock itself: its forks do. */
   findZygoteFault(pid: number): string | null;
   /** Limits a ready child for its next run. Throws if the child is gone. */
   limit(pid: number, limits: RunLimits): void;
-  /** See rlimits.ts. */
   limitCpu(pid: number, cpuMs: number | null, scope: "for good" | "until the next"): void;
 }
 
-/** The level requires something that this machine lacks; the message is a paragraph for operators. */
 export class JailUnavailableError extends Error {
   override readonly name = "JailUnavailableError";
 }
@@ -132,8 +124,7 @@ function findFault(pid: number, required: RequiredThreads, look: "all" | "main")
 
 /**
  * Opens the first spawner and records what the machine really allows: a kernel that creates a filter or ruleset may
- * still refuse to
- * install it. Level standard then continues without, and its report says so.
+ * still refuse to install it. Level standard then continues without it, and its report says so.
  */
 async function openFirst(
   { level, paranoid }: JailOptions,
@@ -151,7 +142,7 @@ async function openFirst(
   }
 }
 
-/** Keeps one spawner; replaces one that ended, together with its children, at the next start. */
+/** A spawner that ended is replaced, together with its children, at the next start. */
 function keepSpawner(open: () => Promise<Spawner>, first: Spawner) {
   let current = first;
   let opening: Promise<void> | null = null;

@@ -1,7 +1,6 @@
 /**
  * Landlock limits what the calling thread and everything it starts may open. The ruleset handles every right the
- * kernel's ABI knows,
- * so anything not granted is refused. Irrevocable. Bundled into the child.
+ * kernel's ABI knows, so anything not granted is refused. Irrevocable. Bundled into the child.
  */
 import {
   EINVAL,
@@ -29,13 +28,11 @@ export interface LandlockGrant {
   execute: boolean;
 }
 
-/** What a Landlock domain of this ABI covers. */
 export interface LandlockScope {
   files: boolean;
   tcp: boolean;
   /** Signals to, and abstract Unix sockets of, processes outside. */
   signals: boolean;
-  /** Applies to all threads, not only the caller. */
   allThreads: boolean;
 }
 
@@ -50,8 +47,7 @@ export function landlockScope(abi: number): LandlockScope {
 
 /**
  * Restricts the calling thread, or with `all` and a recent ABI every thread, to the granted files. Needs no_new_privs
- * or CAP_SYS_ADMIN.
- * Throws an Error with the step and the errno; never applies a domain in part.
+ * or CAP_SYS_ADMIN. Throws an Error with the step and the errno; never applies a domain in part.
  */
 export function restrictToFiles(
   kernel: Kernel,

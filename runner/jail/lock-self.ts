@@ -1,7 +1,6 @@
 /**
  * Locks a child after it has booted and before it gets a script: afterwards nothing new can be opened, named or
- * reached, by JavaScript
- * or native code. Bundled into the child: Node only; the host builds the policy.
+ * reached, by JavaScript or native code. Bundled into the child: Node only; the host builds the policy.
  */
 import { Buffer } from "node:buffer";
 import {
@@ -17,7 +16,6 @@ import { installFilter } from "./seccomp/install.ts";
 
 /** Decided by the host and passed on the command line. Contains no secret. */
 export interface SelfLock {
-  /** Process that started the child. */
   parentPid: number;
   /** 0 leaves Landlock out. */
   landlockAbi: number;
@@ -31,8 +29,7 @@ const MAX_DESCRIPTORS = 64;
 
 /**
  * Layer 3. Throws if a step fails: then the child must end without reporting ready. Afterwards the process dies with
- * the thread that
- * started it.
+ * the thread that started it.
  */
 export function lockKernel(lock: SelfLock, kernel: Kernel = openKernel()): void {
   must("PR_SET_PDEATHSIG", kernel.prctl(PR_SET_PDEATHSIG, SIGKILL));

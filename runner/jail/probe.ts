@@ -1,7 +1,6 @@
 /**
  * Asks what this machine, kernel and Node offer for the jail, instead of deriving it from versions. Each absence has
- * a reason and a
- * remedy. Callers judge the results.
+ * a reason and a remedy. Callers judge the results.
  */
 import { readFileSync } from "node:fs";
 import { release } from "node:os";
@@ -17,7 +16,6 @@ export interface Absence {
   fix: string;
 }
 
-/** For each mechanism, what exists or why it is absent. */
 export interface JailProbe {
   nodeVersion: string;
   platform: string;
@@ -26,7 +24,6 @@ export interface JailProbe {
   architecture: Architecture | null;
   ffi: true | Absence;
   seccomp: true | Absence;
-  /** ABI version; see `landlockScope` for what each covers. */
   landlockAbi: number | Absence;
   /** Version of a tree with memory, pids and cpu that is partly writable. */
   cgroups: 1 | 2 | Absence;
@@ -36,10 +33,7 @@ export interface JailProbe {
   yamaPtraceScope: number | null;
 }
 
-/**
- * Asks once and changes nothing. Looks at control groups, which take longest, only when their result is read. `open`
- * provides the kernel.
- */
+/** Asks once and changes nothing. Looks at control groups, which take longest, only when their result is read. */
 export function probeJail(open: () => Kernel = openKernel): JailProbe {
   const base = {
     nodeVersion: process.version,

@@ -1,7 +1,6 @@
 /**
  * Sets a waiting child's limits from outside, per run, with prlimit(2), which needs no privilege for a process of the
- * same user. The
- * kernel enforces them exactly; nothing here watches or kills.
+ * same user. The kernel enforces them exactly; nothing here watches or kills.
  */
 import { readFileSync } from "node:fs";
 import { readStatusBytes } from "../process/monitor.ts";
@@ -17,7 +16,6 @@ import {
 } from "./kernel/kernel-headers.ts";
 import { type Kernel, openKernel } from "./kernel/syscalls.ts";
 
-/** Limits of one run. */
 export interface RunLimits {
   /** CPU time of all threads. The kernel counts whole seconds, so it acts up to a second late. Null for no limit. */
   cpuMs: number | null;
@@ -25,7 +23,6 @@ export interface RunLimits {
   memoryBytes: number;
 }
 
-/** Usage of an idle child, the baseline of its limits. */
 export interface IdleUsage {
   /** VmData of /proc/<pid>/status, which RLIMIT_DATA counts. It includes V8's code range, so it varies. */
   dataBytes: number;
@@ -36,8 +33,7 @@ const MAX_DESCRIPTORS = 64n;
 
 /**
  * Limits a waiting child for its next run. Throws an Error that names the limit if the kernel refuses or the child is
- * gone. After
- * `cpuMs` the child gets SIGXCPU, one second later SIGKILL.
+ * gone. After `cpuMs` the child gets SIGXCPU, one second later SIGKILL.
  */
 export function limitChild(kernel: Kernel, pid: number, limits: RunLimits, idle: IdleUsage): void {
   const dataBytes = BigInt(Math.ceil(idle.dataBytes + limits.memoryBytes));
@@ -50,8 +46,8 @@ export function limitChild(kernel: Kernel, pid: number, limits: RunLimits, idle:
 
 /**
  * Limits CPU time from now on; a limit already passed (-Infinity) ends the process at once. `for good` cannot be
- * undone and ends in
- * SIGKILL; `until the next` is replaced by the next run's limit, or lifted by null. Throws as `limitChild` does.
+ * undone and ends in SIGKILL; `until the next` is replaced by the next run's limit, or lifted by null. Throws as
+ * `limitChild` does.
  */
 export function limitCpu(
   kernel: Kernel,
@@ -80,7 +76,7 @@ function describeRefusal(name: string, pid: number, answer: number): Error {
   );
 }
 
-/** Reads the usage of a waiting child. Throws if it is gone. */
+/** Throws if the child is gone. */
 export function readIdleUsage(pid: number): IdleUsage {
   const status = readFileSync(`/proc/${pid}/status`, "latin1");
   const dataBytes = readStatusBytes(status, "VmData");
@@ -96,7 +92,6 @@ function readCpuMs(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
-/** Whether a memory limit is set; the kernel may still not enforce it. */
 export function isDataLimited(pid: number): boolean {
   const limit = openKernel().prlimit(pid, RLIMIT_DATA);
   return typeof limit !== "number" && limit.soft !== RLIM_INFINITY;

@@ -1,7 +1,6 @@
 /**
  * Lists the files a Node binary needs to start: itself, the loader and its shared libraries, found by asking the
- * binary once. A child
- * can never open anything else.
+ * binary once. A child can never open anything else.
  */
 import { execFile } from "node:child_process";
 import { readFileSync, realpathSync } from "node:fs";
@@ -13,13 +12,9 @@ export interface RuntimeFiles {
   read: string[];
 }
 
-/** A Node binary's description of itself. */
 export interface NodeRuntime {
-  /** Resolved path. */
   path: string;
-  /** Such as `v26.10.0`. */
   version: string;
-  /** Loader and libraries. */
   sharedObjects: string[];
 }
 
@@ -67,10 +62,7 @@ function listOwnLibraries(program: string): string[] {
   );
 }
 
-/**
- * Lists the files that children of this runtime may open; `more` adds files or folders of ours. Leaves out missing
- * ones.
- */
+/** Lists the files that children of this runtime may open. `more` adds files or folders; missing ones are skipped. */
 export async function listRuntimeFiles(runtime: NodeRuntime, more: readonly string[]): Promise<RuntimeFiles> {
   const isLoader = (path: string) => /\/ld-[^/]*\.so[^/]*$/.test(path);
   const resolve = (paths: readonly string[]) => [

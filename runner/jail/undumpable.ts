@@ -4,9 +4,8 @@ import { openKernel } from "./kernel/syscalls.ts";
 
 /**
  * Makes the kernel refuse them tracing and the files of /proc/<pid> that show memory, environment and descriptors,
- * and write no core
- * dump. Root still may. Does not affect programs started afterwards. Returns false without node:ffi and outside
- * Linux.
+ * and write no core dump. Root still may. Does not affect programs started afterwards. Returns false without node:ffi
+ * and outside Linux.
  */
 export function hideMemory(): boolean {
   if (process.platform !== "linux") return false;

@@ -1,13 +1,11 @@
 /**
  * Verifies from outside that a process's threads carry the kernel's part of the jail, without believing anything it
- * reports. Others
- * check descriptors and environment.
+ * reports. Others check descriptors and environment.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { readStatusField } from "../process/monitor.ts";
 import { findHeldSet } from "./capabilities.ts";
 
-/** State of one thread, from /proc/<pid>/task/<tid>/status. */
 export interface ThreadState {
   threadId: number;
   name: string;
@@ -26,17 +24,14 @@ export function readThreads(pid: number | "self", emptySets: readonly string[] =
   );
 }
 
-/** Reads the main thread of a process. Throws if it is gone. */
 export function readMainThread(pid: number | "self", emptySets: readonly string[] = []): ThreadState {
   return readThread(`/proc/${pid}`, emptySets);
 }
 
-/** Reads one thread: `/proc/<pid>` for the main one, or `/proc/<pid>/task/<tid>`. Throws if it is gone. */
 function readThread(folder: string, emptySets: readonly string[]): ThreadState {
   return parseThread(readFileSync(`${folder}/status`, "latin1"), emptySets);
 }
 
-/** Parses a status file of /proc. */
 export function parseThread(status: string, emptySets: readonly string[] = []): ThreadState {
   const field = (name: string) => readStatusField(status, name) ?? "";
   const isFiltered = field("Seccomp") === "2";
@@ -50,23 +45,19 @@ export function parseThread(status: string, emptySets: readonly string[] = []): 
   };
 }
 
-/** Requirements for every checked thread of a booted child. */
 export interface RequiredThreads {
   /**
    * The filters of the server's main thread, since containers install some on everything, plus two in the full jail.
-   * Null requires some,
-   * on a kernel that does not count.
+   * Null requires some, on a kernel that does not count.
    */
   filters: number | null;
   noNewPrivileges: boolean;
-  /** Capability sets, named as in /proc/<pid>/status. */
   emptySets: readonly string[];
 }
 
 /**
  * Returns sentences about how a process's threads differ from the requirements; empty if they do not. `main` checks
- * only its main
- * thread. Throws if the process is gone.
+ * only its main thread. Throws if the process is gone.
  */
 export function findThreadDifferences(
   pid: number,

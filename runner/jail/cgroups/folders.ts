@@ -1,4 +1,3 @@
-/** Control groups as folders, alike in both versions: names, writes and removal. */
 import { existsSync, readdirSync, rmdirSync } from "node:fs";
 import { readFile, rmdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -25,7 +24,6 @@ export function toQuota(cpuMillis: number): number {
   return Math.max(MIN_QUOTA_US, Math.round((cpuMillis * CPU_PERIOD_US) / 1000));
 }
 
-/** `events` is the file that counts kills. */
 export async function countMemoryKills(events: string): Promise<number> {
   return Number(/^oom_kill (\d+)$/m.exec(await readFile(events, "latin1"))?.[1] ?? "0");
 }
@@ -60,7 +58,6 @@ function removeLeftovers(base: string): void {
   }
 }
 
-/** Removes groups whose processes are about to end. */
 export async function removeSoon(groups: readonly string[]): Promise<void> {
   for (let tries = 0; tries < REMOVE_TRIES; tries += 1) {
     const left = await Promise.all(groups.map((group) => rmdir(group).then(() => false, isStillThere)));
@@ -73,7 +70,6 @@ function isStillThere(error: NodeJS.ErrnoException): boolean {
   return error.code !== "ENOENT";
 }
 
-/** Leaves groups that contain processes or other groups. */
 export function removeEmpty(groups: readonly string[]): void {
   for (const group of groups) {
     try {

@@ -1,7 +1,6 @@
 /**
  * Opens one control group per run where the server may write a part of the cgroup tree: version 2 with delegation, or
- * version 1.
- * Limits are then exact and cover the whole group. Otherwise `openCgroups` says why not.
+ * version 1. Limits are then exact and cover the whole group.
  */
 import { mkdir, writeFile } from "node:fs/promises";
 import type { Cgroups, CgroupsAbsent, GroupFiles } from "./model.ts";
@@ -17,7 +16,6 @@ export function findCgroups(sources: CgroupSources = readSources()): { version: 
   return firstOf<{ version: 1 | 2 }>([findVersion2, findVersion1], sources);
 }
 
-/** Finds and prepares a writable part of the tree. Returns the reason if there is none. */
 export function openCgroups(
   sources: CgroupSources = readSources(),
   files: GroupFiles = { mkdir, writeFile },

@@ -1,21 +1,16 @@
 /**
- * Layer 5: a control group around each child, where the server may write a part of the cgroup tree. A group holds one
- * child at a
- * time and is reused, because creating one costs the kernel more than moving a process.
+ * Layer 5: a control group around each child, where the server may write a part of the cgroup tree. A group contains
+ * one child at a time and is reused, because creating one costs the kernel more than moving a process.
  */
 import type { BirthGroup } from "../../process/start-process.ts";
 import type { Cgroups, GroupLimits, RunGroup } from "./model.ts";
 
-/** Unused groups kept for later children; the rest are removed. */
 const MAX_SPARE_GROUPS = 64;
 
-/** One child's place in its own group. */
 export interface Placement {
-  /** Group in which the child is born; null if that is impossible. */
+  /** Null if a child cannot be born in its group. */
   readonly birth: BirthGroup | null;
-  /** Ensures that the child is in the group. Rejects if the kernel refuses. */
   admit(pid: number): Promise<void>;
-  /** Part of the path in /proc/<pid>/cgroup. */
   readonly groupName: string;
   /** Whether the kernel killed in the group for lack of memory since the child got it. */
   ranOutOfMemory(): Promise<boolean>;
@@ -25,7 +20,6 @@ export interface Placement {
 
 export interface RunGroups extends AsyncDisposable {
   readonly version: 1 | 2;
-  /** Parent folder of the groups. */
   readonly path: string;
   /** Reserves a group with these limits for a child that is about to start. Rejects if the kernel refuses a limit. */
   reserve(limits: GroupLimits): Promise<Placement>;
@@ -40,7 +34,6 @@ interface Kept {
 /** Owns `cgroups`: disposing kills what is left in any group and removes them all. */
 export function createRunGroups(cgroups: Cgroups): RunGroups {
   const spare: Kept[] = [];
-  /** Releases of reserved placements. */
   const held = new Set<() => Promise<void>>();
   const leaving = new Set<Promise<void>>();
   let made = 0;
@@ -116,7 +109,6 @@ export function createRunGroups(cgroups: Cgroups): RunGroups {
   };
 }
 
-/** Drops a group that cannot be limited. */
 async function limit(group: RunGroup, limits: GroupLimits): Promise<void> {
   try {
     await group.limit(limits);

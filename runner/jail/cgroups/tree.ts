@@ -1,8 +1,6 @@
-/** Finds this process in the tree of control groups. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** Controllers that limit runs. */
 export const CONTROLLERS = ["memory", "pids", "cpu"] as const;
 export type Controller = (typeof CONTROLLERS)[number];
 
@@ -19,10 +17,7 @@ export function readSources(): CgroupSources {
   };
 }
 
-/**
- * Returns the server's own group in a version 1 controller, or in version 2 (null). In the root group it sees no
- * group above.
- */
+/** Returns the server's own group in a version 1 controller, or in version 2 if the controller is null. */
 export function findOwnGroup(
   sources: CgroupSources,
   controller: Controller | null,

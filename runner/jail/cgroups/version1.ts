@@ -1,4 +1,3 @@
-/** Control groups of version 1: a tree for each controller, each with a group for the run. */
 import { accessSync, closeSync, constants, mkdirSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import {

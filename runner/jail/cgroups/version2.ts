@@ -1,4 +1,3 @@
-/** Control groups of version 2: one tree for all controllers, part of which is delegated to the server. */
 import {
   accessSync,
   closeSync,
@@ -26,7 +25,7 @@ import type { Cgroups, GroupFiles } from "./model.ts";
 import { type CgroupSources, CONTROLLERS, findOwnGroup } from "./tree.ts";
 
 /**
- * `isSubgroup` says that the server is already in a group beside those of the runs. Throws if there is no writable
+ * `isSubgroup` is true if the server is already in a group beside those of the runs. Throws if there is no writable
  * tree.
  */
 export function findVersion2(sources: CgroupSources): { version: 2; base: string; isSubgroup: boolean } {

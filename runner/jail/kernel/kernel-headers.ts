@@ -1,7 +1,6 @@
 /**
  * Linux constants under the names of their kernel headers. Values are the same on x86_64 and aarch64 unless noted;
- * system call
- * numbers are in seccomp/syscall-numbers.ts.
+ * system call numbers are in seccomp/syscall-numbers.ts.
  */
 
 // linux/prctl.h
@@ -69,7 +68,6 @@ export const CLONE_THREAD = 0x10000;
 export const CLONE_CHILD_CLEARTID = 0x200000;
 export const CLONE_CHILD_SETTID = 0x1000000;
 export const CLONE_NEWUSER = 0x10000000;
-/** CLONE_NEWTIME | NEWNS | NEWCGROUP | NEWUTS | NEWIPC | NEWUSER | NEWPID | NEWNET. */
 export const CLONE_NEW_ANY = 0x7e020080;
 
 // asm-generic/mman-common.h
@@ -88,7 +86,6 @@ export const MADV_DONTNEED = 4;
 export const MADV_FREE = 8;
 export const MADV_DONTFORK = 10;
 export const MADV_MERGEABLE = 12;
-/** MAP_PRIVATE | MAP_ANONYMOUS. */
 export const MAP_PRIVATE_ANONYMOUS = 0x22;
 
 // linux/socket.h, linux/net.h
@@ -96,7 +93,6 @@ export const AF_UNIX = 1;
 export const AF_INET = 2;
 export const SOCK_STREAM = 1;
 export const SOCK_SEQPACKET = 5;
-/** O_CLOEXEC. */
 export const SOCK_CLOEXEC = 0o2000000;
 export const SOL_SOCKET = 1;
 export const SCM_RIGHTS = 1;
@@ -141,13 +137,9 @@ export const LANDLOCK_CREATE_RULESET_VERSION = 1;
 export const LANDLOCK_RULE_PATH_BENEATH = 1;
 export const LANDLOCK_ACCESS_FS_EXECUTE = 1n << 0n;
 export const LANDLOCK_ACCESS_FS_READ_FILE = 1n << 2n;
-/** ABI 1: LANDLOCK_ACCESS_FS_EXECUTE … LANDLOCK_ACCESS_FS_MAKE_SYM. */
 export const LANDLOCK_ACCESS_FS_ABI1 = (1n << 13n) - 1n;
-/** ABI 2. */
 export const LANDLOCK_ACCESS_FS_REFER = 1n << 13n;
-/** ABI 3. */
 export const LANDLOCK_ACCESS_FS_TRUNCATE = 1n << 14n;
-/** ABI 5. */
 export const LANDLOCK_ACCESS_FS_IOCTL_DEV = 1n << 15n;
 /** ABI 4: LANDLOCK_ACCESS_NET_BIND_TCP | LANDLOCK_ACCESS_NET_CONNECT_TCP. */
 export const LANDLOCK_ACCESS_NET_TCP = 3n;
@@ -177,7 +169,6 @@ export const NR_PRLIMIT64 = isAarch64 ? 261 : 302;
 export const NR_WAIT4 = isAarch64 ? 260 : 61;
 export const NR_WAITID = isAarch64 ? 95 : 247;
 export const NR_SECCOMP = isAarch64 ? 277 : 317;
-/** Same on every architecture. */
 export const NR_CLOSE_RANGE = 436;
 export const NR_LANDLOCK_CREATE_RULESET = 444;
 export const NR_LANDLOCK_ADD_RULE = 445;

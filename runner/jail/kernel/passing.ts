@@ -1,7 +1,6 @@
 /**
  * Passes open files between processes over a Unix socket: unix(7), SCM_RIGHTS; cmsg(3), with the structures of 64-bit
- * Linux. Bundled
- * into the child: Node only.
+ * Linux. Bundled into the child: Node only.
  */
 import {
   AF_UNIX,
@@ -17,7 +16,6 @@ import {
 } from "./kernel-headers.ts";
 import { allocate, type Kernel } from "./syscalls.ts";
 
-/** Per message. */
 const MAX_BYTES = 64;
 const MAX_DESCRIPTORS = 16;
 
@@ -72,7 +70,6 @@ export function receiveDescriptors(kernel: Kernel, socket: number): Received | n
   return { bytes: [...data.subarray(0, length)], descriptors };
 }
 
-/** Allocates an empty message of this capacity. */
 function layOut(kernel: Kernel, byteCount: number, descriptorCount: number) {
   const data = allocate(byteCount);
   // CMSG_SPACE rounds up to words of eight bytes.

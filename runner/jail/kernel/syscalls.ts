@@ -1,7 +1,6 @@
 /**
  * The only access to libc: five small functions that another backend could implement. They act on the calling thread
- * or, given a
- * pid, on that process. Bundled into the child: Node only, no zod.
+ * or, given a pid, on that process. Bundled into the child: Node only, no zod.
  */
 import { Buffer } from "node:buffer";
 import {
@@ -19,9 +18,7 @@ export type KernelArgument = number | bigint | Uint8Array | null;
 
 /** Calls into the kernel return its results: `-errno` for a failure, never an exception. */
 export interface Kernel {
-  /** Makes one system call with up to six arguments. */
   syscall(number: number, ...args: KernelArgument[]): number;
-  /** Options are those of linux/prctl.h. */
   prctl(option: number, ...args: KernelArgument[]): number;
   /** Reads, and with `limit` sets, a limit of another process, in the unit of the resource. */
   prlimit(pid: number, resource: number, limit?: ResourceLimit): ResourceLimit | number;
@@ -29,7 +26,6 @@ export interface Kernel {
   addressOf(memory: Uint8Array, holder: Uint8Array): bigint;
 }
 
-/** Soft and hard limit; `RLIM_INFINITY` is `2n ** 64n - 1n`. */
 export interface ResourceLimit {
   soft: bigint;
   hard: bigint;
@@ -52,14 +48,13 @@ const ERRNO_LOCATION = { return: "pointer", arguments: [] } as const;
 
 /**
  * Allocates zeroed memory that stays in place while the view is reachable: V8 may move small typed arrays on its
- * heap, but not an
- * ArrayBuffer.
+ * heap, but not an ArrayBuffer.
  */
 export function allocate(bytes: number): Uint8Array {
   return new Uint8Array(new ArrayBuffer(bytes));
 }
 
-/** Allocates a C string. Throws for text that contains NUL. */
+/** Throws if the text contains NUL. */
 export function allocateText(value: string): Uint8Array {
   if (value.includes("\0")) throw new Error("a program's arguments cannot contain NUL");
   const bytes = Buffer.from(value);
@@ -68,7 +63,7 @@ export function allocateText(value: string): Uint8Array {
   return memory;
 }
 
-/** Opens libc of this process through `node:ffi`, once. Throws an Error that says what is missing. */
+/** Opens libc of this process through `node:ffi`, once. Throws an Error that says why it cannot. */
 export function openKernel(): Kernel {
   opened ??= resolveKernel();
   return opened;
@@ -128,7 +123,6 @@ function resolveKernel(): Kernel {
   };
 }
 
-/** struct rlimit64. */
 function layOutLimit(limit: ResourceLimit): Uint8Array {
   const memory = allocate(16);
   const view = new DataView(memory.buffer);
@@ -139,10 +133,8 @@ function layOutLimit(limit: ResourceLimit): Uint8Array {
 
 /**
  * Maps the first `sizeBytes` of an open file, read-only, for the life of the process; the descriptor may be closed.
- * Pages are read on
- * first touch and shared with other processes. The file must never shrink: touching missing pages kills the process.
- * Throws if the
- * kernel refuses.
+ * Pages are read on first touch and shared with other processes. The file must never shrink: touching missing pages
+ * kills the process. Throws if the kernel refuses.
  */
 export function mapFile(file: number, sizeBytes: number): Buffer {
   const ffi = loadFfi();
@@ -154,8 +146,7 @@ export function mapFile(file: number, sizeBytes: number): Buffer {
 
 /**
  * Waits for data or hang-up on `fd` (returns true), or for `ms` or a signal (returns false). The function still works
- * after the
- * permission to use `node:ffi` was dropped.
+ * after the permission to use `node:ffi` was dropped.
  */
 export function preparePoll(kernel: Kernel, fd: number): (ms: number) => boolean {
   // struct pollfd and struct timespec; the view keeps alive the memory whose addresses they hold.
@@ -182,7 +173,6 @@ export function releaseFreedMemory(): void {
   }
 }
 
-/** libuv's default loop. */
 export interface EventLoop {
   /** Renews the loop in a forked process: its descriptors and its clock. */
   renew(): void;
@@ -206,8 +196,7 @@ export function openEventLoop(): EventLoop {
 
 /**
  * Loads `node:ffi` without its warning: Node is pinned exactly because the module is experimental. Throws an Error
- * that says what is
- * missing. Only for files of this folder.
+ * that says why it cannot. Only for files of this folder.
  */
 export function loadFfi(): typeof import("node:ffi") {
   const { emitWarning } = process;

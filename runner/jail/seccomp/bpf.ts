@@ -1,7 +1,6 @@
 /**
  * Assembles classic BPF as seccomp accepts it: forward jumps only, 32-bit words. Labels replace offsets; a
- * conditional jump beyond its
- * 8-bit offset is extended by unconditional jumps of 32 bits.
+ * conditional jump beyond its 8-bit offset is extended by unconditional jumps of 32 bits.
  */
 
 // linux/bpf_common.h, linux/filter.h
@@ -27,9 +26,7 @@ export type Step =
   | { do: "return"; value: number }
   | { do: "place"; label: Label };
 
-/** A program for the kernel, and where to write the installing process's pid. */
 export interface BpfProgram {
-  /** struct sock_filter[], little-endian. */
   bytes: Uint8Array;
   /** Byte offsets of the 32-bit words that hold OWN_PID. */
   pidOffsets: number[];

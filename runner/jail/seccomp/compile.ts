@@ -1,7 +1,6 @@
 /**
  * Compiles a policy, which states as data what happens to each system call, into a BPF program. The program checks
- * the architecture
- * first: every policy kills foreign calls, and on x86_64 every x32 number.
+ * the architecture first: every policy kills foreign calls, and on x86_64 every x32 number.
  */
 import {
   AUDIT_ARCH_AARCH64,
@@ -26,8 +25,7 @@ export type Verdict = "allow" | "kill" | { errno: number };
 
 /**
  * Condition on one argument: `(argument & mask)` equals, or differs from, `value`. `bits: 32` compares the low half
- * only, as the kernel
- * does for ints; use it for every int, or high bits hide a value.
+ * only, as the kernel does for ints; use it for every int, or high bits hide a value.
  */
 export interface Condition {
   argument: 0 | 1 | 2 | 3 | 4 | 5;
@@ -37,7 +35,6 @@ export interface Condition {
   value: bigint | typeof OWN_PID;
 }
 
-/** Calls that the rule covers, and their verdict when all conditions hold. */
 export interface Rule {
   calls: readonly SyscallName[];
   when?: readonly Condition[];
@@ -47,9 +44,7 @@ export interface Rule {
 export interface Policy {
   /** The first rule that holds decides a call. */
   rules: readonly Rule[];
-  /** For known calls that no rule decides. */
   otherwise: Verdict;
-  /** For numbers beyond HIGHEST_KNOWN_SYSCALL. */
   unknown: Verdict;
 }
 
@@ -110,7 +105,7 @@ export function compilePolicy(policy: Policy, architecture: Architecture): BpfPr
   return assemble(steps);
 }
 
-/** Rules of each number in order, up to the first unconditional one. */
+/** Lists the rules of each call in order, up to the first unconditional one. */
 function chainRules(policy: Policy, architecture: Architecture): Map<number, Rule[]> {
   const chains = new Map<number, Rule[]>();
   for (const rule of policy.rules) {
@@ -126,7 +121,6 @@ function chainRules(policy: Policy, architecture: Architecture): Map<number, Rul
   return chains;
 }
 
-/** Start of a run of consecutive numbers, and its target. */
 interface Span {
   from: number;
   label: Label;
@@ -177,7 +171,6 @@ function search(steps: Step[], spans: readonly Span[]): void {
   });
 }
 
-/** Decides the rules of one call, in order. */
 function decide(
   steps: Step[],
   rules: readonly Rule[],

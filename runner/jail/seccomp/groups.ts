@@ -2,7 +2,7 @@
 import type { SyscallName } from "./syscall-numbers.ts";
 
 /**
- * Access to another process's memory, or another program in this one: only an attack does that, so it ends the
+ * Access to another process's memory, or another program in this one. Only an attack does that, so it ends the
  * process.
  */
 export const ATTACKS = [

@@ -1,7 +1,7 @@
 /**
  * The jail's two filters, as data. The birth filter lists what is refused: Node must start and the spawner must fork.
- * The self-lock
- * lists what is allowed: what a started Node needs to compute, and nothing that opens, names or reaches anything new.
+ * The self-lock lists what is allowed: what a started Node needs to compute, and nothing that opens, names or reaches
+ * anything new.
  */
 import {
   CLONE_NEW_ANY,
@@ -79,11 +79,9 @@ function deny(calls: readonly SyscallName[], ...when: Condition[]): Rule {
 }
 
 /**
- * In force in the spawner and, from its first instruction, in every child. `serverPid` is the process that holds the
- * spawner: its
- * threads share the children's Landlock domain, so only this filter keeps signals from them. OWN_PID stands for the
- * process that
- * installs the filter.
+ * In force in the spawner and, from its first instruction, in every child. `serverPid` is the process that contains
+ * the spawner: its threads share the children's Landlock domain, so only this filter keeps signals from them. OWN_PID
+ * stands for the process that installs the filter.
  */
 export function birthPolicy(serverPid: number | typeof OWN_PID): Policy {
   return {
@@ -128,8 +126,7 @@ export interface SelfLockOptions {
 
 /**
  * Private memory, by the flags of V8 and glibc. Excludes memory that RLIMIT_DATA does not count (MAP_SHARED,
- * MAP_GROWSDOWN) or that
- * comes from a store of the machine (MAP_HUGETLB).
+ * MAP_GROWSDOWN) or that comes from a store of the machine (MAP_HUGETLB).
  */
 const PRIVATE_MEMORY: Condition = {
   argument: 3,

@@ -1,7 +1,6 @@
 /**
  * System call numbers: x86_64 (asm/unistd_64.h), then aarch64 (asm-generic/unistd.h), null where the architecture has
- * none. Host only;
- * policies can use only names listed here.
+ * none. Host only; policies can use only names listed here.
  */
 
 export type Architecture = "x86_64" | "aarch64";
@@ -10,7 +9,6 @@ export type Architecture = "x86_64" | "aarch64";
 export const HIGHEST_KNOWN_SYSCALL = 470;
 
 const numbers = {
-  // Reading and writing open descriptors
   read: [0, 63],
   write: [1, 64],
   readv: [19, 65],
@@ -31,7 +29,6 @@ const numbers = {
   pipe2: [293, 59],
   eventfd2: [290, 19],
   close_range: [436, 436],
-  // Waiting
   poll: [7, null],
   ppoll: [271, 73],
   select: [23, null],
@@ -45,7 +42,6 @@ const numbers = {
   clock_nanosleep: [230, 115],
   restart_syscall: [219, 128],
   sched_yield: [24, 124],
-  // Memory
   mmap: [9, 222],
   munmap: [11, 215],
   mprotect: [10, 226],
@@ -69,7 +65,6 @@ const numbers = {
   shmget: [29, 194],
   shmat: [30, 196],
   shmctl: [31, 195],
-  // Threads and processes
   clone: [56, 220],
   clone3: [435, 435],
   fork: [57, null],
@@ -102,7 +97,6 @@ const numbers = {
   setpgid: [109, 154],
   unshare: [272, 97],
   setns: [308, 268],
-  // Signals
   rt_sigaction: [13, 134],
   rt_sigprocmask: [14, 135],
   rt_sigreturn: [15, 139],
@@ -113,7 +107,6 @@ const numbers = {
   rt_sigqueueinfo: [129, 138],
   rt_tgsigqueueinfo: [297, 240],
   signalfd4: [289, 74],
-  // Clocks, scheduling, limits, randomness
   clock_gettime: [228, 113],
   clock_getres: [229, 114],
   gettimeofday: [96, 169],
@@ -140,7 +133,6 @@ const numbers = {
   timer_create: [222, 107],
   setitimer: [38, 103],
   alarm: [37, null],
-  // Files by path
   open: [2, null],
   openat: [257, 56],
   openat2: [437, 437],
@@ -204,7 +196,6 @@ const numbers = {
   fanotify_init: [300, 262],
   statfs: [137, 43],
   umask: [95, 166],
-  // Sockets and message queues
   socket: [41, 198],
   socketpair: [53, 199],
   connect: [42, 203],
@@ -230,7 +221,6 @@ const numbers = {
   semop: [65, 193],
   mq_open: [240, 180],
   mq_unlink: [241, 181],
-  // Kernel interfaces
   prctl: [157, 167],
   arch_prctl: [158, null],
   seccomp: [317, 277],
@@ -285,7 +275,6 @@ const numbers = {
   set_mempolicy: [238, 237],
   mbind: [237, 235],
   set_mempolicy_home_node: [450, 450],
-  // Identity
   getuid: [102, 174],
   setuid: [105, 146],
   setgid: [106, 144],

@@ -1,4 +1,3 @@
-/** The jail that children are born in, and the files it grants. */
 import { closeSync, openSync } from "node:fs";
 import { O_CLOEXEC, O_PATH } from "../kernel/kernel-headers.ts";
 import type { LandlockGrant } from "../landlock.ts";
@@ -7,11 +6,9 @@ import type { BpfProgram } from "../seccomp/bpf.ts";
 export interface BirthJail {
   /** Files that may be read and executed; resolved absolute paths. */
   execute: readonly string[];
-  /** Files that may be read. */
   read: readonly string[];
   /** 0 leaves Landlock out. */
   landlockAbi: number;
-  /** Null leaves the filter out. */
   filter: BpfProgram | null;
   /** Only to show what an attack achieves without the jail; otherwise children hold no capabilities. */
   keepsCapabilities?: true;

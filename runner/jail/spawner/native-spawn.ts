@@ -1,17 +1,14 @@
 /**
  * Starts a program from the calling thread with posix_spawn. Unlike fork, which libuv uses, it copies no page tables,
- * so its cost does
- * not grow with the server's memory. The server reaps the child itself and learns its usage.
+ * so its cost does not grow with the server's memory. The server reaps the child itself and learns its usage.
  */
 import { constants } from "node:os";
 import type { ProcessExit, Program } from "../../process/start-process.ts";
 import { EACCES, NR_WAIT4, NR_WAITID, P_PGID, WEXITED, WNOHANG, WNOWAIT } from "../kernel/kernel-headers.ts";
 import { allocate, allocateText, type Kernel, loadFfi } from "../kernel/syscalls.ts";
 
-/** Server descriptors that become the child's 0, 1 and 2. */
 export type ChildDescriptors = readonly [stdin: number, stdout: number, stderr: number];
 
-/** How a child ended, and the usage of all its threads. */
 export interface ChildExit extends ProcessExit {
   cpuMs: number;
 }
@@ -24,11 +21,10 @@ const POSIX_SPAWN_SETSIGMASK = 0x08;
 const POSIX_SPAWN_SETSID = 0x80;
 /** struct rusage: two timevals and 14 longs. ru_maxrss is the server's own, carried over by exec. */
 const RUSAGE_BYTES = 144;
-/** siginfo_t of 64-bit Linux. */
 const SIGINFO_BYTES = 128;
 const SIGINFO_PID_AT = 16;
 
-/** Returns the pid, or throws an Error with the errno; then the program is not running. */
+/** Returns the pid, or throws an Error with the errno if the program was not started. */
 export type StartProgram = (program: ProgramWithEnvironment, descriptors: ChildDescriptors) => number;
 
 /** The child gets this environment and these arguments, and descriptors 0, 1 and 2 only. Paths are absolute. */

@@ -9,9 +9,7 @@ const ORPHANS_MS = 30_000;
 const ORPHANS_EVERY_MS = 200;
 
 export interface RunningChild {
-  /** Never rejects. */
   readonly exited: Promise<ChildExit>;
-  /** Sends SIGKILL. Does nothing once the child was reaped. */
   kill(): void;
 }
 
@@ -19,14 +17,11 @@ export interface RunningChildren {
   watch(pid: number): RunningChild;
   /**
    * Reaps unwatched children of a process group: a zygote killed between a fork and its report leaves one, which ends
-   * by itself because
-   * its pipes close. Continues while the group has children, for at most ORPHANS_MS.
+   * by itself because its pipes close. Continues while the group has children, for at most ORPHANS_MS.
    */
   reapOrphans(group: number): void;
   killAll(): void;
-  /** Resolves when every child has been reaped. */
   allReaped(): Promise<void>;
-  /** Watches no further children. */
   stop(): void;
 }
 

@@ -1,9 +1,7 @@
 /**
  * The thread that starts children. Its first message is its jail: it jails itself for good before it takes orders.
- * no_new_privs,
- * Landlock, capabilities and seccomp are per thread and inherited, so its children are born inside, while the rest of
- * the server is
- * unchanged. Entry file of a worker; it loads everything before it is jailed.
+ * no_new_privs, Landlock, capabilities and seccomp are per thread and inherited, so its children are born inside,
+ * while the rest of the server is unchanged. Entry file of a worker; it loads everything before it is jailed.
  */
 import { writeSync } from "node:fs";
 import { parentPort } from "node:worker_threads";
@@ -20,14 +18,12 @@ import {
   type StartProgram,
 } from "./native-spawn.ts";
 
-/** Sent to the thread. */
 export interface StartOrder {
   id: number;
   program: ProgramWithEnvironment;
   descriptors: ChildDescriptors;
 }
 
-/** Sent by the thread. */
 export type SpawnerEvent =
   | { event: "jailed"; threadId: number }
   | { event: "refused"; reason: string }
@@ -78,7 +74,6 @@ function start(startProgram: StartProgram, { id, program, descriptors }: StartOr
   }
 }
 
-/** Throws if the kernel refuses. */
 function enterGroups(groups: readonly number[] = []): void {
   for (const group of groups) writeSync(group, "0");
 }

@@ -1,7 +1,6 @@
 /**
  * Starts children inside the jail through a jailed thread. The server creates the pipes, keeps one end of each and
- * reaps the children,
- * so no byte and no exit passes through that thread. Knows no protocol.
+ * reaps the children, so no byte and no exit passes through that thread. Knows no protocol.
  */
 import { closeSync } from "node:fs";
 import { access } from "node:fs/promises";
@@ -22,7 +21,6 @@ import type { ChildDescriptors, ChildExit } from "./native-spawn.ts";
 import { watchChildren } from "./reaping.ts";
 import type { SpawnerEvent, StartOrder } from "./spawner-thread.ts";
 
-/** A started child, the server's ends of its pipes, and its usage at its end. */
 export interface JailedProcess extends StartedProcess {
   readonly exited: Promise<ChildExit>;
 }
@@ -30,8 +28,7 @@ export interface JailedProcess extends StartedProcess {
 export interface ZygoteProcess extends JailedProcess {
   /**
    * Orders one fork, born in `group`, with its own pipes. Its parent is the server, so it survives the zygote.
-   * `readPid` returns the
-   * zygote's report. Rejects if the zygote does not take the order, or as `readPid` does.
+   * `readPid` returns the zygote's report. Rejects if the zygote does not take the order, or as `readPid` does.
    */
   fork(group: BirthGroup | null, readPid: () => Promise<number>): Promise<JailedProcess>;
 }
@@ -39,7 +36,6 @@ export interface ZygoteProcess extends JailedProcess {
 export interface Spawner extends AsyncDisposable {
   /** Kernel thread id, for verification from outside. */
   readonly threadId: number;
-  /** Whether it has stopped starting programs. */
   readonly hasEnded: boolean;
   /** Starts a child. Rejects if the program cannot be started or the spawner has ended. */
   start(program: Program): Promise<JailedProcess>;
@@ -52,17 +48,14 @@ export interface Spawner extends AsyncDisposable {
 interface Waiting {
   pid: PromiseWithResolvers<number>;
   over: PromiseWithResolvers<void>;
-  /** The caller no longer waits for the pid. */
   isLate: boolean;
 }
 
 /** Deadline from order to pid. Starting is one system call; only a hanging file system takes longer. */
 const MAX_START_MS = 10_000;
 
-/** A thread without its jail yet. */
 interface BootedThread {
   worker: Worker;
-  /** Resolves with the reason when the thread ends. */
   ended: Promise<Error>;
 }
 
@@ -103,7 +96,6 @@ export async function startSpawner(jail: BirthJail): Promise<Spawner> {
   let ended: Error | null = null;
   let lastId = 0;
 
-  /** Returns null if already settled. */
   function settle(id: number): Waiting | null {
     const order = waiting.get(id) ?? null;
     waiting.delete(id);
@@ -142,8 +134,8 @@ export async function startSpawner(jail: BirthJail): Promise<Spawner> {
   worker.postMessage(jail);
 
   /**
-   * Returns the pid of the started program, and when the thread is done with the order, which may be long after the
-   * pid was given up.
+   * Returns the pid of the started program. `over` resolves when the thread is done with the order, which may be long
+   * after the caller gave up on the pid.
    */
   function send(order: StartOrder): { pid: Promise<number>; over: Promise<void> } {
     const awaited: Waiting = {
@@ -249,9 +241,8 @@ interface Pipes extends Disposable {
 }
 
 /**
- * Creates a child's three pipes, close-on-exec: pipes, not the socket pairs that Node makes, so that a child holds no
- * socket. Throws
- * when the system has no descriptors left.
+ * Creates a child's three pipes, close-on-exec: pipes, not the socket pairs that Node makes, so that a child has no
+ * socket. Throws when the system has no descriptors left.
  */
 function makePipes(kernel: Kernel): Pipes {
   const open: number[] = [];
