@@ -14,7 +14,6 @@ function findUpwards(path: string): string | null {
   }
 }
 
-/** The folder of this package. */
 export const ROOT = dirname(findUpwards("package.json") ?? import.meta.dirname);
 
 /** Output folder of the build, from which children run. */

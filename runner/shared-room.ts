@@ -1,10 +1,9 @@
 /**
  * Room shared by all keys. The last part is kept for keys that hold little: in it a key may hold at most half of what
- * is free, so the
- * next key always finds some. A single key may use everything except that part.
+ * is free, so the next key always finds some. A single key may use everything except that part.
  */
 
-/** Without keys there is nobody to keep room for. */
+/** Requests without keys share one entry, so no room is kept for others. */
 const NO_KEY = "anonymous";
 /** Keeps a tenth of the queue and of the spools' disk. */
 export const KEPT_DIVISOR = 10;
@@ -15,10 +14,8 @@ export type RoomRefusal = "all" | "share";
 export interface RoomUse {
   key: string;
   max: number;
-  /** Size of the kept part. */
   kept: number;
   used: number;
-  /** Amount that the key holds. */
   held: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Bundles packages in its own process. Arguments: BundleRequests as JSON. Standard output: a line of JSON for each,
- * a BundledPackage or `{problem}`. Reads files of the packages and their trees, and executes nothing of them.
+ * Bundles packages in its own process. Arguments: BundleRequests as JSON. Standard output: one line of JSON per
+ * request, a BundledPackage or `{problem}`. Reads files of the packages and their trees, and executes none of them.
  */
 import { hash } from "node:crypto";
 import { existsSync, realpathSync } from "node:fs";
@@ -79,7 +79,7 @@ async function bundle(request: BundleRequest): Promise<BundledPackage> {
 const START_ALL = `((require)=>{${MODULE}`;
 const END_ALL = "\n;return module.exports";
 
-/** Compiles a table of all exports, whose modules are shared and evaluated at their first use. */
+/** Compiles a table of all exports. They share modules, which are evaluated at their first use. */
 async function compileAll(
   { base, resolveDir, name }: Job,
   manifest: Manifest,

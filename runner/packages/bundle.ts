@@ -1,6 +1,6 @@
 /**
- * Bundles an installed package in its own process (bundle-main.ts), bounded in time, memory and output. Executes
- * nothing of the package and reads nothing outside of `root`.
+ * Bundles an installed package in its own process (bundle-main.ts), bounded in time, memory and output. Executes no
+ * code of the package and reads no file outside of `root`.
  */
 
 import { type ChildProcess, spawn } from "node:child_process";
@@ -16,18 +16,19 @@ export interface BundledPackage {
   version: string;
   digest: string;
   /**
-   * An expression (see bundle-text.ts), `(require) => ({ ".": () => namespace, "./locale": () => namespace })`. Modules of the package are shared
-   * between its exports and evaluated at their first use. `require` answers the modules of Node in `builtins`.
+   * An expression (see bundle-text.ts), `(require) => ({ ".": () => namespace, "./locale": () => namespace })`. Its
+   * exports share the package's modules, which are evaluated at their first use. `require` returns the modules of
+   * Node listed in `builtins`.
    */
   code: string;
   exports: string[];
-  /** Modules of Node that it needs and scripts have. */
+  /** Modules of Node that the package needs and scripts have. */
   builtins: string[];
-  /** Modules that it names and scripts lack: using one throws. */
+  /** Modules that the package names and scripts lack: using one throws. */
   missing: string[];
   /**
    * JSON `{sources, mappings, main?: {sources, mappings}}`, from lines of `code` to lines such as
-   * `zod@4.1.2/v4/core.js`; null if it is too large.
+   * `zod@4.1.2/v4/core.js`. Null if it is too large.
    */
   mappings: string | null;
   /** Type declarations of the package and its tree by path below node_modules; empty if there are too many. */
@@ -45,7 +46,7 @@ const enter = pLimit(1);
 export interface BundleRequest {
   nodeModules: string;
   name: string;
-  /** Nothing outside of this folder gets into the bundle. */
+  /** The bundle contains no file outside of this folder. */
   root: string;
 }
 
@@ -61,7 +62,10 @@ export async function bundlePackage(
   return made as BundleOutcome;
 }
 
-/** Bundles packages in one process, which shares its bounds between them. Returns the outcomes in the order of the requests. */
+/**
+ * Bundles packages in one process, which shares its bounds between them. Returns the outcomes in the order of the
+ * requests.
+ */
 export async function bundlePackages(
   requests: readonly BundleRequest[],
   maxMs: number,
@@ -80,7 +84,7 @@ function run(requests: readonly BundleRequest[], maxMs: number): Promise<BundleO
         cwd: "/",
         env: { GOMAXPROCS: "2", GOMEMLIMIT: "1GiB" },
         stdio: ["ignore", "pipe", "pipe"],
-        // esbuild runs as a process below it and has to end with it.
+        // esbuild runs as its child process and has to end with it.
         detached: true,
       },
     );

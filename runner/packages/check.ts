@@ -1,6 +1,6 @@
 /**
- * Checks that a bundle is one function expression in which nothing asks the engine for a module, and writes its
- * regular expressions in ASCII: one other letter would make the engine use twice as many bytes.
+ * Checks that a bundle is one function expression that never asks the engine for a module. Writes its regular
+ * expressions in ASCII: one other letter would make the engine use twice as many bytes.
  */
 import type { Expression, Program } from "acorn";
 import { parseProgram, visit } from "../source/program.ts";
@@ -52,7 +52,7 @@ function escapeRegExps(
       lineStart = next + 1;
       next = code.indexOf("\n", lineStart);
     }
-    // A pair of surrogates is read as one code point there, as it is where it stands for itself.
+    // A surrogate pair in a pattern is read as one code point, escaped or not.
     const escaped = code
       .slice(start, end)
       .replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);

@@ -1,4 +1,4 @@
-/** Runs esbuild over a package, again without the files that it cannot read. */
+/** Runs esbuild over a package, and again without the files that it cannot read. */
 import { join } from "node:path";
 import { type BuildOptions, build, type Message, type Metafile } from "esbuild";
 import { TRANSFORM_OPTIONS } from "../source/transpile.ts";
@@ -52,7 +52,7 @@ export interface CompileInput {
   listEntries(resolveAll: ResolveAll): Promise<string>;
   /** The entry itself is the first module, which may be an ES module. */
   isFirst?: boolean;
-  /** Reasons by unreadable file; grows. These files throw where they are reached. */
+  /** Reasons by unreadable file; grows. These files throw when they are required. */
   broken: Map<string, string>;
 }
 

@@ -1,4 +1,4 @@
-/** Lists what can be imported of a package: the sub-paths of its package.json, or the files beside it. */
+/** Lists what can be imported from a package: the sub-paths of its package.json, or the files beside it. */
 import { readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { join, sep } from "node:path";
 import { Refusal } from "./plugin.ts";
@@ -51,7 +51,7 @@ function isNoCode(path: string): boolean {
   );
 }
 
-/** Expands a pattern such as `./locale/*` by the files there are. */
+/** Expands a pattern such as `./locale/*` to the existing files. */
 function expand(key: string, target: unknown, folder: string): string[] {
   const found = new Set<string>();
   const [before, after] = split(key);

@@ -53,7 +53,7 @@ export function compactMappings(map: string, base: string, shifts: Shifts): Line
   return { sources: used, mappings: encodedMappings(compact) };
 }
 
-/** Names files as `zod@4.1.2/v4/core.js`; returns null for files of ours. */
+/** Names files as `zod@4.1.2/v4/core.js`; returns null for this project's files. */
 function createNamer(base: string): (source: string) => string | null {
   const versions = new Map<string, string>();
   const folders = new Map<string, string | null>();
@@ -81,7 +81,7 @@ function findFolder(path: string, base: string): string | null {
       const { name, version } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
       if (typeof name === "string" && typeof version === "string") return folder;
     } catch {
-      // Not in this folder.
+      // The folder has no package.json: look in the one above.
     }
     if (folder === base) break;
   }

@@ -1,6 +1,6 @@
 /**
- * Resolves and reads the files of a package while it is bundled: nothing outside of one folder, only JavaScript and
- * data, within bounds. Replaces modules that a script does not have.
+ * Resolves and reads the files of a package while it is bundled: only JavaScript and data of one folder, within
+ * bounds. Replaces modules that a script does not have.
  */
 import { constants } from "node:fs";
 import { type FileHandle, open, realpath } from "node:fs/promises";
@@ -46,15 +46,15 @@ export interface Found {
 
 interface PluginOptions {
   base: string;
-  /** Reasons by unreadable file. These files throw where they are reached. */
+  /** Reasons by unreadable file. These files throw when they are required. */
   broken: ReadonlyMap<string, string>;
-  /** Where specifiers outside of files are resolved. */
+  /** Folder that resolves specifiers outside of files. */
   resolveDir: string;
   found: Found;
   listEntries(resolveAll: ResolveAll): Promise<string>;
 }
 
-/** Returns the files that specifiers lead to; specifiers that lead nowhere are left out. */
+/** Returns the files of the specifiers; leaves out those that cannot be resolved. */
 export type ResolveAll = (specifiers: readonly string[]) => Promise<Map<string, string>>;
 
 export const ENTRY = "cyrnel-entries";
@@ -123,7 +123,7 @@ export function createPlugin({ base, broken, resolveDir, found, listEntries }: P
         if (!/^[./]/.test(path)) found.missing.add(path.slice(0, 200));
         return { path: `${kind === "import-statement" ? "import" : "require"} ${path}`, namespace: ABSENT };
 
-        /** A package may replace a module, by `browser` of its package.json. */
+        /** A package may replace a module with `browser` of its package.json. */
         async function isReplaced(name: string): Promise<boolean> {
           const other = await resolve(name, { ...from, kind });
           if (other.errors.length > 0) return false;
@@ -169,7 +169,6 @@ export function createPlugin({ base, broken, resolveDir, found, listEntries }: P
   };
 }
 
-/** Writes the module that stands in for one that a script does not have. */
 function standIn(path: string, kind: string | undefined): string {
   if (kind === "off") return "module.exports={}";
   // As CommonJS, so that the default export is all of it.
@@ -199,7 +198,8 @@ function createFileReader({ base, broken, found }: Pick<PluginOptions, "base" | 
     const loader = LOADERS[extension];
     if (loader === undefined) return fails(`${shown} is not JavaScript`);
     const contents = await readInside(path);
-    // The last such comment counts: source maps of the package are ignored, and lines are those of its own files.
+    // The engine uses the last such comment: source maps of the package are ignored, and lines are those of its own
+    // files.
     return { contents: loader === "js" || loader === "ts" ? contents + NO_MAP : contents, loader };
   }
 

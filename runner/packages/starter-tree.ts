@@ -1,4 +1,3 @@
-/** Lists the packages behind one of the starter set, from this project's lock file and node_modules. */
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT } from "../paths.ts";
@@ -52,7 +51,7 @@ export function readStarterTree(name: string): StarterMember[] {
   return [...paths].map((path) => describe(path, packages[path]));
 }
 
-/** Searches as Node does: in the folder of the package that needs it, then in the folders around. */
+/** Searches as Node does: in the folder of the package that needs it, then in the folders above. */
 function findFrom(packages: Record<string, Locked>, from: string, name: string): string | null {
   for (let folder = from; ; folder = folder.slice(0, Math.max(0, folder.lastIndexOf("/node_modules/")))) {
     const path = `${folder}${folder === "" ? "" : "/"}node_modules/${name}`;

@@ -1,6 +1,6 @@
 /**
- * The starter set: `npm run build` bundles it into runner/dist/packages, one JSON file for each package. All are
- * pinned in package.json and run without making code from strings.
+ * The starter set: `npm run build` bundles it into dist/runner/packages, one JSON file per package. All are pinned in
+ * package.json and run without making code from strings.
  */
 import { join } from "node:path";
 import { DIST } from "../paths.ts";
@@ -23,7 +23,6 @@ export const STARTER_SET = [
   "zod",
 ] as const;
 
-/** Where the build writes them, one JSON file each (BundledPackage). */
 export const STARTER_FOLDER = join(DIST, "packages");
 
 export function starterFile(name: string): string {

@@ -6,7 +6,7 @@ const MAX_BYTES = 4 * 1024 * 1024;
 const MAX_FILES = 5_000;
 const MAX_MANIFEST_BYTES = 256 * 1024;
 
-/** Keys are paths below node_modules; empty if there are too many. */
+/** Keys are paths below node_modules; the result is empty if there are too many. */
 export function collectTypes(
   nodeModules: string,
   name: string,
@@ -43,7 +43,7 @@ export function collectTypes(
   return types;
 }
 
-/** Node's are large, and editors have them. */
+/** Node's types are large, and editors have them. */
 const TYPES = /^@types\/(?!node$)[a-z0-9][\w.-]*$/;
 
 export function typesOf(name: string): string {
@@ -58,7 +58,7 @@ function* walk(folder: string, below: string): Generator<string> {
 }
 
 /**
- * A manifest says where the declarations are and which others they name: those of lodash-es are all in
+ * The manifest names the folder of the declarations and the packages they need: all of those of lodash-es are in
  * @types/lodash.
  */
 function readManifest(file: string): { shown: object; needs: string[] } | null {

@@ -1,9 +1,7 @@
 /**
  * Processes that parse sources: the server parses none itself, because a hostile one would block everything else. A
- * preparer does one
- * job at a time within limits of wall time, heap memory and memory of its transpiler. A job that exceeds a limit
- * costs its preparer,
- * and no other run.
+ * preparer does one job at a time within limits of wall time, heap memory and memory of its transpiler. A job that
+ * exceeds a limit costs its preparer, and no other run.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
@@ -37,7 +35,7 @@ const MAX_JOB_MS = 5_000;
 const MAX_PREPARERS = 4;
 /** A job that waits this long starts another preparer. */
 const GROW_AFTER_MS = 100;
-/** Idle time after which all but one are ended. */
+/** Idle preparers beyond the first end after this time. */
 const IDLE_MS = 30_000;
 const MAX_START_MS = 30_000;
 const MAX_HEAP_MB = 512;
@@ -110,7 +108,6 @@ function start(): void {
     env: { GOMAXPROCS: "2", GOMEMLIMIT: "256MiB" },
     stdio: ["ignore", "ignore", "ignore", "ipc"],
     serialization: "advanced",
-    // Gives it a process group, so that its transpiler ends with it.
     detached: true,
   });
   endFirstWithoutMemory(child.pid);
@@ -145,7 +142,9 @@ function start(): void {
   child.once("exit", (code, signal) => gone(`ended before it was ready (${signal ?? `exit code ${code}`})`));
 }
 
-/** Hands the preparer to the job that waited longest, or to the idle ones, without keeping this program alive. */
+/**
+ * Gives the preparer to the job that waited longest, or adds it to the idle ones without keeping this program alive.
+ */
 function release(preparer: Preparer): void {
   const next = waiting.shift();
   if (next !== undefined) {

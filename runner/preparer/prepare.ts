@@ -1,9 +1,7 @@
 /**
  * Turns a submitted script into what a realm runs: one JavaScript expression for an async function, with mappings
- * back to the submitted
- * lines, or one syntax error with its position. Preparers parse the sources, never this program; this file finds
- * their imports and
- * caches the results.
+ * back to the submitted lines, or one syntax error with its position. Preparers parse the sources; this file finds
+ * their imports and caches the results.
  */
 import { hash } from "node:crypto";
 import { LRUCache } from "lru-cache";
@@ -20,13 +18,9 @@ import type { Linkable } from "../source/modules/linkable.ts";
 import type { PreparedScript } from "../source/script.ts";
 import { runJob } from "./pool.ts";
 
-/** Re-exported for readers of modules. */
 export { decodeModule, NoTextError } from "../source/modules/text.ts";
 
-/**
- * `sources` lists names by index of the mappings; absent if the submitted text is all, named script.ts. `packages`
- * are those it imports.
- */
+/** `sources` lists names by index of the mappings; absent if the submitted text is all, named script.ts. */
 export type PreparedSource =
   | { ok: true; code: string; mappings: string; sources?: string[]; packages?: UsedPackage[] }
   | Refused;
@@ -34,9 +28,7 @@ export type PreparedSource =
 export interface PrepareOptions {
   /** The script's name in the workspace: imports are relative to it, and stacks show it. */
   name?: string | undefined;
-  /** Reads imported files; absent if there are none. */
   readModule?: ReadModule | undefined;
-  /** Finds packages; absent if there are none. */
   findPackage?: FindPackage | undefined;
 }
 
@@ -47,10 +39,8 @@ const MAX_CACHE_BYTES = 32 * 1024 * 1024;
 const cache = new LRUCache<string, Made>({ maxSize: MAX_CACHE_BYTES });
 /** Longer sources are cached under their digest. */
 const MAX_KEY_CHARS = 4096;
-/** Jobs in progress. */
 const preparing = new Map<string, Promise<Made>>();
 
-/** Prepares a source of any form, from a cache if possible. Rejects only for internal errors. */
 export async function prepareSource(
   submitted: string,
   { name = ENTRY_NAME, readModule, findPackage }: PrepareOptions = {},
@@ -65,13 +55,13 @@ export async function prepareSource(
   return "error" in graph ? graph : linkGraph(key, name, graph);
 }
 
-/** Caches a file by its text, whatever its name. Its errors do not name it. */
+/** The cache key is the text, not the name, so its errors do not name the file. */
 async function prepareFile(name: string, text: string): Promise<Linkable | Refused> {
   const loader = /\.[cm]?js$/i.test(name) ? "js" : "ts";
   return once(`file ${loader} ${digest(text)}`, () => runJob({ kind: "file", loader, text }));
 }
 
-/** Reads the files each time; caches the result by all of their texts. */
+/** Reads the files each time; the cache key is all of their texts. */
 async function linkGraph(key: string, name: string, graph: Graph): Promise<PreparedSource> {
   const { nodes, packages } = graph;
   const linked = await once(`linked ${name} ${graph.digest} ${key}`, () => runJob({ kind: "link", nodes }));

@@ -31,12 +31,11 @@ export function parseBody(code: string): { program: Program; wrapper: Expression
   return { program, wrapper };
 }
 
-/** Makes a transpiled body an expression for the function that the realm calls. */
 export function completeBody(draft: Draft, wrapper: ExpressionStatement): Draft {
   const { body } = wrapper.expression as ArrowFunctionExpression & {
     body: { body: Statement[]; end: number };
   };
-  // Edits from the end to the start keep the positions of the parse right.
+  // Editing from the end to the start keeps the parsed positions valid.
   let edited: Draft = { ...draft, code: draft.code.slice(0, wrapper.end).replace(/;$/, "") };
   edited = completeStatements(
     edited,

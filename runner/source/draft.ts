@@ -17,7 +17,8 @@ export interface Replacement {
 }
 
 /**
- * Replaces texts by texts of the same length, and keeps line breaks. All at once, because each edit copies the code.
+ * Replaces texts by texts of the same length, and keeps line breaks. Makes all edits at once, because each one copies
+ * the code.
  */
 export function overwrite(draft: Draft, replacements: readonly Replacement[]): Draft {
   if (replacements.length === 0) return draft;

@@ -1,13 +1,13 @@
 import { EscapedWrapper } from "./body.ts";
 import { findSource, type Position } from "./draft.ts";
 
-/** 1-based, in the submitted text; columns in UTF-16 units. */
+/** Positions are 1-based, in the submitted text; columns count UTF-16 units. */
 export interface SourceError {
   name: "SyntaxError";
   message: string;
   line: number;
   column: number;
-  /** Left out for the submitted script. */
+  /** Absent for the submitted script. */
   file?: string;
 }
 

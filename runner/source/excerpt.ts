@@ -6,7 +6,7 @@ export interface Excerpt {
   firstLine: number;
 }
 
-/** Puts the wrapper on the line before the source: in a fenced block the fence's line, else an extra one. */
+/** Puts the wrapper on the line before the source: the fence's line in a fenced block, else an extra one. */
 export function wrap({ text, firstLine }: Excerpt, start: string, end: string): string {
   return `${"\n".repeat(Math.max(0, firstLine - 1))}${start}\n${text}${end}`;
 }

@@ -1,4 +1,4 @@
-/** Finds the script in a text an agent wrote: the one fenced code block among prose. Keeps every line where it is. */
+/** Finds the script in a text an agent wrote: the one fenced code block among prose. Every line keeps its number. */
 
 const SCRIPT_LANGUAGES = new Set([
   "ts",
@@ -39,7 +39,7 @@ function readOpening(line: string): { marker: string; language: string } | null 
   return { marker: found[1] as string, language: /^[ \t]*([^\s{]*)/.exec(info)?.[1] ?? "" };
 }
 
-/** Refuses several script blocks: nobody can tell which one is meant. */
+/** Rejects several script blocks: the one meant is unknown. */
 export function extractFence(text: string): FenceResult {
   const fences = listFences(text.split("\n"));
   const scripts = fences.filter(({ language }) => SCRIPT_LANGUAGES.has(language));

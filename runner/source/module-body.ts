@@ -21,7 +21,6 @@ export function parseModule(code: string): Program {
   });
 }
 
-/** Makes a module without imports an expression for the function that the realm calls. */
 export function completeModule(draft: Draft, program: Program): Draft {
   const name = defaultName(draft.code);
   const statements = program.body.filter(({ type }) => !type.startsWith("Export")) as Statement[];
@@ -45,8 +44,8 @@ export function defaultName(code: string): string {
 }
 
 /**
- * Returns the default export, or the value of the last of `statements`, which end at `end`. In `draft` exports are
- * replaced in the same length.
+ * Returns the default export, or the value of the last of `statements`, which end at `end`. `draft` is the code with
+ * its exports replaced by text of the same length.
  */
 export function finishModule(
   draft: Draft,
@@ -55,7 +54,7 @@ export function finishModule(
   statements: readonly Statement[] | null,
   end: number,
 ): Draft {
-  // Edits from the end to the start keep the positions of the parse right.
+  // Editing from the end to the start keeps the parsed positions valid.
   let edited = draft;
   // Awaited here: a returned promise would be followed by its `then`, which the script may have replaced.
   if (returned !== undefined)
@@ -81,7 +80,7 @@ function readDefault(statement: Statement | ModuleDeclaration, name: string): st
   return undefined;
 }
 
-/** Calls an exported function that is all there is beside imports. */
+/** Calls an exported function if the module has nothing else but imports. */
 export function callLoneExport(body: Program["body"]): string | undefined {
   const [only, second] = body.filter(({ type }) => type !== "ImportDeclaration");
   if (only?.type !== "ExportNamedDeclaration" || second !== undefined) return undefined;
@@ -104,7 +103,7 @@ export function replaceExport(statement: Statement | ModuleDeclaration, name: st
   return { start, end: start + "export default".length, ...(!isNamed && { text: `let ${name}=` }) };
 }
 
-/** Becomes an expression that has to end. */
+/** The declaration becomes an expression, which has to end. */
 function isUnnamedDefault(statement: Statement | ModuleDeclaration): boolean {
   if (statement.type !== "ExportDefaultDeclaration" || !isDeclaration(statement)) return false;
   return (statement.declaration as { id?: unknown }).id == null;

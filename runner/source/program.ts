@@ -104,7 +104,6 @@ export function hasReturn(statements: readonly Statement[]): boolean {
   return found;
 }
 
-/** Returns the expression of a statement that is only a function: `async () => {}`, `(function () {})`. */
 export function functionExpressionOf(statement: Statement): Expression | undefined {
   if (statement.type !== "ExpressionStatement") return undefined;
   const { expression } = statement;
@@ -156,7 +155,7 @@ function declaresAsync(name: string, statements: readonly Statement[]): boolean 
 const IMPORT_HINT = /\bimport\b/;
 
 /**
- * Replaces each `import()` by a call of the realm's function, without moving anything. `program` must be that of the
+ * Replaces each `import()` by a call of the realm's function and keeps every position. `program` must be that of the
  * draft's code.
  */
 export function replaceImportCalls(draft: Draft, program: Program): Draft {

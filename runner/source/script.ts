@@ -31,11 +31,11 @@ export async function prepareScript(submitted: string): Promise<PreparedScript |
 }
 const FENCE_LINE = /^ {0,3}(?:```|~~~)/m;
 
-/** Each type statement that is taken out of a body costs another try. */
+/** Each type statement taken out of a body costs another try. */
 const MAX_TYPE_STATEMENTS = 50;
 
 async function prepareExcerpt(excerpt: Excerpt, taken = 0): Promise<PreparedScript | Linkable> {
-  // Only a hint: the words may stand in a string or a comment. A body is tried if it turns out to be no module.
+  // Only a hint: the words may be part of a string or a comment. If the text is not a module, it is tried as a body.
   const asModule = MODULE_HINT.test(excerpt.text) ? await prepareModule(excerpt) : undefined;
   if (asModule?.kind === "decided") return asModule.prepared;
   if (asModule?.failure?.isFinal) return errorAt(excerpt, asModule.failure);
@@ -51,7 +51,7 @@ async function prepareExcerpt(excerpt: Excerpt, taken = 0): Promise<PreparedScri
   if (text !== excerpt.text) return prepareExcerpt({ ...excerpt, text }, taken + 1);
   return errorAt(excerpt, await explainFailure(excerpt, body, asModule?.failure, hoisted !== null));
 }
-/** A `namespace` cannot stand inside a function, so not in the wrapper of a body. */
+/** A `namespace` is not allowed inside a function, so not in the wrapper of a body. */
 const MODULE_HINT = /(?:^|[;}])[ \t]*(?:export|import|namespace|module)\b/m;
 
 /** Picks the error for the form that the author most likely meant. */

@@ -1,4 +1,4 @@
-/** Transpiles TypeScript with esbuild, and gives errors as positions in the text. */
+/** Transpiles TypeScript with esbuild, and returns errors as positions in the text. */
 import { type Message, transform } from "esbuild";
 import type { Position } from "./draft.ts";
 
@@ -26,11 +26,13 @@ const LINK_OPTIONS = { format: "cjs", define: { this: "undefined" } } as const;
 const MAX_CODE_CHARS = 8 * 1024 * 1024;
 const TOO_LONG = `The source becomes more than ${MAX_CODE_CHARS / 1024 / 1024} MB of JavaScript: it has too many parts that are written out for the engine, such as decorators.`;
 
-/** The last such comment counts: a source map of the script itself would map its errors to an unknown file. */
+/**
+ * The engine uses the last such comment: a source map of the script itself would map its errors to an unknown file.
+ */
 const NO_MAP = "\n//# sourceMappingURL=none";
 
 /**
- * Rejects only when the transpiler is lost, never for an error in the source. `linkedFrom` holds the mappings of a
+ * Rejects only if the transpiler has ended, never for an error in the source. `linkedFrom` holds the mappings of a
  * text that was transpiled before.
  */
 export async function transpile(

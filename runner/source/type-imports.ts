@@ -1,9 +1,12 @@
-/** Removes type-only statements: they vanish anyway and must not keep a body with `return` from being one. */
+/**
+ * Removes type-only statements: TypeScript drops them anyway, and as imports they would make a body with `return` a
+ * module.
+ */
 import { blank } from "./draft.ts";
 
 const START = /^[ \t]*import\s+type\b/gm;
 
-/** Looks at nothing twice: a text may begin many statements that never end. */
+/** Linear: a text may begin many statements that never end. */
 export function withoutTypeImports(text: string): string {
   const parts: string[] = [];
   let at = 0;
@@ -40,9 +43,9 @@ function find(text: string, pattern: RegExp, from: number): number {
 }
 
 /**
- * Without the statement that cannot stand in a body at `column` of `line` (both 0-based: where transpiling it failed), if that
- * says something about types only: `declare namespace`, `declare module`, `export type`, `export interface`, `export declare`,
- * `export {}`. Only there: the same words may stand in a string elsewhere. Else the text as it is.
+ * Removes the type-only statement at `column` of `line` (both 0-based: where transpiling a body failed): `declare
+ * namespace`, `declare module`, `export type`, `export interface`, `export declare`, `export {}`. Looks only there,
+ * because strings elsewhere may contain the same words. Returns the text unchanged if there is no such statement.
  */
 export function withoutTypeStatement(text: string, line: number, column: number): string {
   let start = 0;

@@ -1,7 +1,6 @@
 /**
  * Contents of one run's files: lists of extents of given files and of the spool. Contents are immutable, and those
- * derived from each
- * other share their extents. Knows no names.
+ * derived from each other share their extents. Knows no names.
  */
 import type { Spool } from "./spool.ts";
 
@@ -22,8 +21,7 @@ export interface Content {
 
 /**
  * Minimum size of every extent but the last: shorter ones are copied together with what follows. So reads cross few
- * extents, however
- * small a script's writes are, and a file has no more extents than its size allows.
+ * extents, however small a script's writes are, and a file has no more extents than its size allows.
  */
 const MIN_EXTENT_BYTES = 4096;
 
@@ -35,7 +33,7 @@ export function givenContent(read: ReadAt, size: number): Content {
   return { extents: { list: size > 0 ? [{ from: read, at: 0, length: size }] : [], size }, size };
 }
 
-/** Returns the extents of a range, which stay readable whatever happens to the file. */
+/** Returns the extents of a range. They stay readable after the file changes or is deleted. */
 export function extentsOf(content: Content, offset = 0, end = content.size): Extent[] {
   const found: Extent[] = [];
   let at = 0;
@@ -72,7 +70,7 @@ export function createContents(spool: Spool) {
     return pieces.length === 1 ? (pieces[0] as Uint8Array) : Buffer.concat(pieces);
   }
 
-  /** Appends extents: to the content's own list if no other content has appended to it. */
+  /** Appends to the content's own list if no other content has appended to it. */
   async function attach(before: Content, added: readonly Extent[]): Promise<Content> {
     const extents =
       before.extents.size === before.size ? before.extents : { list: extentsOf(before), size: before.size };
@@ -107,7 +105,6 @@ export function createContents(spool: Spool) {
     resize,
     append: async (before: Content, data: Uint8Array): Promise<Content> =>
       data.length === 0 ? before : attach(before, [await store(data)]),
-    /** Replaces the bytes at `at` by `added`. */
     async patch(before: Content, added: Content, at: number): Promise<Content> {
       const head = await resize(before, at);
       // Starts a new list: copies of `before` would see extents appended to theirs.

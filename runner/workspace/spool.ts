@@ -1,7 +1,6 @@
 /**
  * Stores what runs write in temporary files without names, so that nothing is left when this process ends, however it
- * ends. All open
- * spools share a limit of bytes.
+ * ends. All open spools share a limit of bytes.
  */
 import { randomUUID } from "node:crypto";
 import { type FileHandle, mkdir, open, unlink } from "node:fs/promises";
@@ -13,7 +12,7 @@ import { createSharedRoom, KEPT_DIVISOR } from "../shared-room.ts";
 /** Which limit a write exceeded: the run's own, or the spool shared by all runs. */
 export type WorkspaceLimit = "artifacts" | "spool";
 
-/** A script wrote more than a run may, or more than there is room for. */
+/** Thrown when a script writes more than its run may, or more than the spool has room for. */
 export class WorkspaceLimitError extends Error {
   override readonly name = WORKSPACE_LIMIT_ERROR;
   readonly limit: WorkspaceLimit;
@@ -28,12 +27,11 @@ export interface Spool {
   /** Rejects with a WorkspaceLimitError if there is no room; then nothing was written. */
   write(data: Uint8Array, at: number): Promise<void>;
   read(at: number, length: number): Promise<Buffer>;
-  /** Gives the room back. */
   close(): Promise<void>;
 }
 
 export interface Spools {
-  /** The first write creates the file. `key` names the key whose share of room it takes. */
+  /** The first write creates the file. `key` identifies the caller whose share of the room it uses. */
   open(key?: string): Spool;
 }
 
@@ -43,7 +41,6 @@ export interface SpoolOptions {
   maxBytes: number | null;
 }
 
-/** Spools in the system's temporary folder. */
 export const SYSTEM_SPOOLS = createSpools({ folder: tmpdir(), maxBytes: null });
 
 export function createSpools({ folder, maxBytes }: SpoolOptions): Spools {

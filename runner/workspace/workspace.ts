@@ -1,6 +1,6 @@
 /**
- * The files of one run on the host: given files are read where they are stored, written ones are kept in a spool. A name that a
- * script chose is a key of a map here and is never opened.
+ * The files of one run on the host: given files are read where they are stored, written ones are kept in a spool. A
+ * name that a script chose is a key of a map here and is never opened.
  */
 
 import { contentTypeOf, createFolders } from "#kernel/file-names.ts";
@@ -23,11 +23,10 @@ export interface StoredFile extends WorkspaceFile {
 
 export interface WorkspaceOptions {
   files: readonly StoredFile[];
-  /** Limit of the bytes that were written and not replaced since. */
+  /** Limits the bytes that were written and not replaced since. */
   maxBytes: number;
   maxFiles: number;
   spools?: Spools;
-  /** The key whose share of the spools it uses. */
   owner?: string;
 }
 
@@ -50,11 +49,11 @@ export class Workspace implements AsyncDisposable {
   #isShared = false;
   readonly #written = new Set<string>();
   #keptBytes = 0;
-  /** Writes whose last piece is still to come. */
+  /** Writes whose last piece has not arrived. */
   readonly #unfinished = new Map<number, { name: string; content: Content }>();
   #unfinishedBytes = 0;
   #writtenBytes = 0;
-  /** Resolves when the changes so far are made, one after another. */
+  /** Resolves when all changes so far are made, one after another. */
   #changes: Promise<unknown> = Promise.resolve();
   /** Numbers of the host's own writes are negative, those of scripts positive. */
   #lastSave = 0;
@@ -72,12 +71,11 @@ export class Workspace implements AsyncDisposable {
     }
   }
 
-  /** The limit that refused the first change, or null. */
   get exceeded(): WorkspaceLimit | null {
     return this.#exceeded;
   }
 
-  /** Returns fewer bytes than `length` at the end of the file, as earlier calls leave it. Rejects with code `file_not_found`. */
+  /** Returns fewer bytes than `length` at the end of the file. Rejects with code `file_not_found`. */
   async read(name: string, offset: number, length: number): Promise<Uint8Array> {
     // Queued, so that it includes every write requested before, however slow the disk is.
     const file = await this.#queue(() => this.#find(name));
@@ -128,8 +126,9 @@ export class Workspace implements AsyncDisposable {
   }
 
   /**
-   * Writes all of these bytes as a file, or changes nothing. Returns what was written, which stays the same whatever becomes of
-   * the name. `turn` decides its place among reads and writes. Rejects like `write`, and as `bytes` does.
+   * Writes all of these bytes as a file, or changes nothing. Returns what was written, which stays the same when the
+   * name is written again. `turn` decides its place among reads and writes. Rejects like `write`, and as `bytes`
+   * does.
    */
   async save(name: string, bytes: AsyncIterable<Uint8Array>, turn?: SaveTurn): Promise<StoredFile> {
     this.#lastSave -= 1;
@@ -146,7 +145,7 @@ export class Workspace implements AsyncDisposable {
     }
   }
 
-  /** Returns the files as they are once the writes requested so far are made. Later writes do not show. */
+  /** Returns the files after the writes requested so far. Later writes do not show. */
   snapshot(): CallFiles {
     const taken = this.#queue(() => {
       this.#isShared = true;
@@ -199,7 +198,6 @@ export class Workspace implements AsyncDisposable {
     this.#isShared = false;
   }
 
-  /** Names a content as written by the run. */
   #put(name: string, { extents, size }: Content): { size: number } {
     this.checkName(name);
     const replaced = this.#written.has(name) ? this.#find(name).size : null;

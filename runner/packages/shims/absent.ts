@@ -1,6 +1,6 @@
-/** What stands in for a module that a script does not have: it can be imported, and throws where something of it is used. */
+/** Stands in for a module that a script does not have: importing it works, using it throws. */
 
-/** `why`: of a module of Node; empty: nothing more is to be said. */
+/** `why` explains the absence of a Node module; it may be empty. */
 export function absentModule(name: string, why: string): object {
   const members = new Map<string, unknown>();
   const find = (key: string): unknown => {
@@ -20,7 +20,7 @@ export function absentModule(name: string, why: string): object {
   );
   return Object.create(prototype);
 }
-/** What is asked of any object: a promise is no promise, and a module of ES no such thing, because of an answer here. */
+/** The engine and esbuild read these from any object: an answer would make the module a promise or an ES module. */
 const PLAIN = new Set(["__esModule", "then", "default", "constructor", "toString", "valueOf", "toJSON"]);
 
 export function notInstalled(name: string): Error {

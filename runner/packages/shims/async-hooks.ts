@@ -1,4 +1,4 @@
-/** `async_hooks` for packages: contexts that hold within a call, and not beyond what it awaits. */
+/** `async_hooks` for packages: a context lasts for a call, but not beyond its first `await`. */
 export class AsyncLocalStorage<T> {
   #store: T | undefined;
   getStore(): T | undefined {

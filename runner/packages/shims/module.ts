@@ -1,4 +1,4 @@
-/** `module` for packages: a `require` that knows no file. */
+/** `module` for packages: its `require` loads no files. */
 import { notInstalled } from "./absent.ts";
 
 export const builtinModules: string[] = [];

@@ -1,4 +1,4 @@
-/** `os` for packages: constants; a script is told nothing of the machine it runs on. */
+/** `os` for packages: constants, which reveal nothing about the machine. */
 export const EOL = "\n";
 export const devNull = "/dev/null";
 export const constants = { signals: {}, errno: {}, priority: {} };

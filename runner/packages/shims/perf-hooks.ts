@@ -1,4 +1,3 @@
-/** `perf_hooks` for packages. */
 const { performance: clock } = globalThis;
 
 export { clock as performance };

@@ -1,4 +1,4 @@
-/** What packages ask of `process`: constants that tell nothing of the host, and what a script can do anyway. */
+/** `process` for packages: constants that reveal nothing about the host, and what a script can do anyway. */
 const stream = {
   isTTY: false,
   columns: 80,

@@ -1,4 +1,4 @@
-/** `tty` for packages: there is no terminal. */
+/** `tty` for packages: no terminal. */
 export const isatty = () => false;
 export class ReadStream {}
 export class WriteStream {}

@@ -1,4 +1,4 @@
-/** `worker_threads` for packages: there is one thread. */
+/** `worker_threads` for packages: a single thread. */
 export const isMainThread = true;
 export const parentPort = null;
 export const workerData = null;

@@ -1,9 +1,9 @@
-/** What `import` finds of a CommonJS module of a package. */
+/** Makes the namespace that `import` returns for a package's CommonJS module. */
 type Exports = Record<string, unknown>;
 
 /**
- * `default` is `module.exports`, beside what that has by name when it is loaded. One that was compiled from an ES module is taken
- * for what it was, as its declarations of types say.
+ * `default` is `module.exports`; the other names are its members at load time. A module compiled from an ES module is
+ * treated as that ES module, as its type declarations say.
  */
 export function wrap(exports: unknown): object {
   const isObject = (typeof exports === "object" && exports !== null) || typeof exports === "function";

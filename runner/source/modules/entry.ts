@@ -40,12 +40,12 @@ export function requireError(
   return nodeError(generated, node, `require is not available: use import. ${INSTEAD}`);
 }
 
-/** Null if it has no imports that can be taken out. */
+/** Null if no imports can be taken out. */
 type HoistedBody = { prepared: Refused | Linkable } | { failure: Failure } | null;
 
 /**
- * Makes a body a module: its static imports, and the rest as a default export. `calls`: it calls `import()` and may
- * have no static imports.
+ * Makes a body a module: its static imports, and the rest as a default export. `calls`: the body calls `import()` and
+ * may have no static imports.
  */
 export async function prepareHoisted(excerpt: Excerpt, calls: boolean): Promise<HoistedBody> {
   const kept = new Set<number>();

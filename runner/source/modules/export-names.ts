@@ -1,4 +1,3 @@
-/** Checks that modules export the names that others import, through re-exports. */
 import { type Refused, sourceError } from "../errors.ts";
 import type { Node } from "./linkable.ts";
 import { quote } from "./names.ts";
@@ -6,7 +5,9 @@ import { quote } from "./names.ts";
 /** A step takes a tenth of a microsecond. */
 const MAX_EXPORT_STEPS = 500_000;
 
-/** Unused imported names are not checked: they may be types. `keysOf` has the names that JSON files export. */
+/**
+ * Does not check imported names that are unused: they may be types. `keysOf` has the names that JSON files export.
+ */
 export function checkNames(
   nodes: readonly Node[],
   keysOf: ReadonlyMap<Node, ReadonlySet<string>>,

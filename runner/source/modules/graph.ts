@@ -1,6 +1,6 @@
 /**
- * Reads what a script imports: workspace files, each made linkable, and packages, which the host finds. Bounds all
- * of it. Opens no file: `readModule` returns their texts.
+ * Reads what a script imports: workspace files, each made linkable, and packages, which the host finds. Bounds the
+ * number and size of all modules. Opens no file: `readModule` returns their texts.
  */
 
 import { hash } from "node:crypto";
@@ -16,14 +16,13 @@ import { NoTextError } from "./text.ts";
 export type ReadModule = (name: string, maxBytes: number) => Promise<string | null>;
 
 /**
- * Finds the package of an import, or a message for the script's author. Without `exports` the path is not checked
- * here.
+ * Finds the package of an import, or a message for the script's author. Without `exports` the path is checked later.
  */
 export type FindPackage = (
   request: PackageRequest,
 ) => Promise<(PackageUse & Partial<FoundPackage>) | { message: string }>;
 
-/** `isWhole`: more is imported than the main module. */
+/** `isWhole`: the script imports more than the main module. */
 export type UsedPackage = PackageUse & PackageRequest & { isWhole: boolean };
 
 /** Null if the script has no files, or its host no packages. */
@@ -117,7 +116,7 @@ type Found =
   | string
   | PackageTarget
   | { name: string; kind: SourceKind; text: string }
-  /** `isPackage`: the call of `import()` reports it. */
+  /** `isPackage`: the call of `import()` reports the message. */
   | { message: string; isFinal?: boolean; isPackage?: boolean };
 type Reader = (name: string) => Promise<string | null>;
 
@@ -141,7 +140,7 @@ function createReader(readModule: ReadModule | null): Reader {
       }
       return text;
     });
-    // Nothing may be waiting for this reading; its failure must not end the process.
+    // The reading may fail before anything awaits it; that must not end the process.
     reading.catch(() => {});
     texts.set(name, reading);
     return reading;
@@ -168,7 +167,7 @@ function createFinder(findPackage: FindPackage | null): { find: Finder; list(): 
     const found = await asking;
     if ("message" in found) return { message: found.message, isPackage: true };
     const { version, digest, exports } = found;
-    // A package that names no sub-paths is imported with or without the extension of a file.
+    // A package without sub-paths is imported with or without the extension of a file.
     const paths = [path, path.replace(/\.[cm]?js$/, "")];
     const meant = exports === undefined ? path : paths.find((one) => exports.includes(one));
     if (meant === undefined) {

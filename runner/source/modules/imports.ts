@@ -38,7 +38,7 @@ export function listDynamicSites(program: Program, code: string): ImportSite[] {
   visit(program, (node) => {
     if (node.type !== "ImportExpression") return;
     const specifier = readLiteral(node.source);
-    // Resolved from a deep file: whether it leaves the workspace is decided later.
+    // Resolved from a deep folder, because a later step decides whether the path leaves the workspace.
     if (specifier === null || readSpecifier(specifier, DEEP).is === "refused") return;
     sites.push({ specifier, type: readOptions(node), isDynamic: true, start: node.start });
   });
@@ -95,7 +95,7 @@ export function hoistImports(
   for (let found = START.exec(text); found !== null; found = START.exec(text)) {
     const start = found.index + found[0].length - "import".length;
     const from = found.index + found[0].length;
-    // Bounds the search for many imports that never come to a quote.
+    // Bounds the search if many imports never reach a quote.
     if (quoteAt < from) {
       quoteAt = findNext(text, /["'=();]/g, from);
       tries = 0;

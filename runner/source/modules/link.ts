@@ -1,4 +1,3 @@
-/** Joins linkable modules into one expression for the realm, with mappings of several sources. */
 import { decodedMappings, encodedMappings, TraceMap } from "@jridgewell/trace-mapping";
 import { LINKER } from "../../wire/realm-constants.ts";
 import { type Refused, sourceError } from "../errors.ts";

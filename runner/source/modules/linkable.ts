@@ -34,9 +34,9 @@ export interface Linkable {
   mappings: string;
   imports: Import[];
   exports: ReadonlySet<string>;
-  /** Indices of imports in `export * from`. */
+  /** Indices of the imports in `export * from`. */
   stars: number[];
-  /** Lines before the submitted ones that are in no file. */
+  /** Lines before the submitted ones that belong to no file. */
   linesBefore: number;
 }
 
@@ -54,7 +54,7 @@ export interface Node {
   kind: SourceKind;
   text: string;
   linkable: Linkable | null;
-  /** One per import, in order. Null if the `import()` call itself reports that there is nothing. */
+  /** One per import, in order. Null if the `import()` call itself reports the missing module. */
   targets: (Target | null)[];
 }
 
@@ -71,7 +71,7 @@ const NAME_PREFIX = "$";
 interface LinkableOptions {
   /** The entry's default export is called or returned. */
   isEntry: boolean;
-  /** Statements whose value is the result, where they are not the module's own; see HoistedImport. */
+  /** Statements whose value is the result, if they are not the module's own; see HoistedImport. */
   body?: {
     statements: Statement[];
     end: number;
@@ -238,7 +238,7 @@ function findMeta(program: Program, code: string): AnyNode | undefined {
   return found;
 }
 
-/** Lists names outside of imports: a name that is only imported may be that of a type. */
+/** Lists names used outside of imports: a name that is only imported may be that of a type. */
 function listUsedNames(program: Program): Set<string> {
   const names = new Set<string>();
   for (const statement of program.body) {

@@ -11,7 +11,6 @@ export type Specifier =
   | { is: "package"; name: string; range: string | null; path: string }
   | { is: "refused"; message: string };
 
-/** Built-in modules, which runner/child/realm/modules makes. */
 export const BUILTINS: readonly string[] = [
   "assert",
   "assert/strict",
@@ -34,14 +33,14 @@ export const BUILTINS: readonly string[] = [
 
 const CODE_EXTENSIONS = ["ts", "tsx", "mts", "js", "mjs"];
 const GUESSED = [...CODE_EXTENSIONS.slice(0, 3), "js", "mjs", "json"];
-/** TypeScript allows the name that a file compiles to. */
+/** TypeScript allows importing a file under the name that it compiles to. */
 const COMPILED_FROM: Record<string, string[]> = { js: ["ts", "tsx"], jsx: ["tsx"], mjs: ["mts"] };
 const MAX_NAME_BYTES = 255;
 const MAX_SPECIFIER_CHARS = 4 * MAX_NAME_BYTES;
 
 export function readSpecifier(specifier: string, from: string): Specifier {
   if (!/^\.{0,2}\//.test(specifier) && specifier !== "." && specifier !== "..") return readBare(specifier);
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: exactly these are what no name may have.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: a name may not contain exactly these.
   if (/[\u0000-\u001f\u007f\\]/.test(specifier) || !specifier.isWellFormed()) {
     return {
       is: "refused",
@@ -126,7 +125,7 @@ const ABSENT: Record<string, string> = {
   test: "throw an error where something is not as expected, or use node:assert",
 };
 
-/** Returns "" if nothing is known about the module. */
+/** Returns "" for an unknown module. */
 export function reasonForAbsence(name: string): string {
   return ABSENT[name] ?? ABSENT[name.split("/")[0] as string] ?? "";
 }
