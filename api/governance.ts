@@ -1,7 +1,3 @@
-/**
- * Wires keys, roles, policies and the audit trail over one watch of their revisions, and the gate for all tool calls.
- */
-
 import { pathOf } from "#kernel/tool-patterns.ts";
 import { compileRole, type Visibility } from "#kernel/tool-visibility.ts";
 import { createKeyDirectory } from "./access/keys/directory.ts";
@@ -26,7 +22,6 @@ import type { LeftFiles, ProcessRow } from "./processes/model/records.ts";
 import type { CallCaller, CallGate, CallRecord } from "./tools/contract.ts";
 import type { KnownTool } from "./tools/store.ts";
 
-/** Parts that the HTTP surface needs. */
 export interface AccessDeps {
   verifier: KeyVerifier;
   keys: Keys;
@@ -38,23 +33,17 @@ export interface AccessDeps {
 }
 
 export interface Governance extends AccessDeps, AsyncDisposable {
-  /** Records each finished call. */
   recordCall(record: CallRecord): void;
-  /** Watches keys, roles, policies and packages, for other caches of them. */
   readonly watch: Pick<RevisionWatch, "follow" | "refresh">;
-  /** Whether scripts of the caller may import the package; for a run with two keys, both must allow it. */
+  /** Returns whether the caller's scripts may import the package. For a run with two keys, both must allow it. */
   mayImport(caller: CallCaller, packageName: string): boolean;
-  /** Records the end of a package installation. */
   recordInstallation(ended: EndedInstallation): void;
-  /** Records the files that a run left, and the limit that refused others. */
+  /** Records the files that a run left, and any limit that refused more. */
   recordArtifacts(left: LeftFiles, row: Pick<ProcessRow, "startedBy">): void;
-  /**
-   * Loads keys, roles and policies; until then nothing is visible and no key is valid. Rejects if the database does.
-   */
+  /** Loads keys, roles and policies. Until then no tool is visible and no key is valid. */
   start(): Promise<void>;
 }
 
-/** Artifacts named in one audit record. */
 const MAX_NAMED_ARTIFACTS = 50;
 
 /** `createdBy` is the id of a key, `bootstrap` or `anonymous`. */
@@ -71,13 +60,11 @@ export interface GovernanceOptions {
     warn(fields: object, message: string): void;
     error(fields: object, message: string): void;
   };
-  /** Every installed tool. */
   listTools: () => Promise<readonly KnownTool[]>;
-  /** Replaces known secrets in JSON data. */
   redact?: <T>(json: T) => T;
 }
 
-/** Disposing stores the waiting audit records, within a time limit: dispose it after everything that records. */
+/** Dispose after everything that records: disposing stores the waiting audit records, within a time limit. */
 export function createGovernance(options: GovernanceOptions): Governance {
   const { pool, config, log, listTools, redact } = options;
   const { defaultPolicy } = config;
@@ -153,7 +140,6 @@ export function createGovernance(options: GovernanceOptions): Governance {
 interface CallRecorderOptions {
   audit: Pick<AuditLog, "record">;
   keys: Pick<KeyVerifier, "find">;
-  /** Actor of requests without a stored key. */
   withoutKey: "anonymous" | "bootstrap";
 }
 
@@ -171,12 +157,12 @@ const AUDIT_OUTCOMES = {
   unknown: "unknown",
 } as const satisfies Record<CallRecord["outcome"], AuditOutcome>;
 
-/** Records each finished tool call with its policy decision. Never throws. */
+/** Never throws. */
 function createCallRecorder(options: CallRecorderOptions): (record: CallRecord) => void {
   const { audit, keys, withoutKey } = options;
 
   return ({ caller, serviceId, toolId, parameters, decision, outcome, code, httpStatus, files }) => {
-    // Key that started the run, if another key submitted the process.
+    // Differs from `keyId` if another key submitted the process.
     const { keyId, startedBy = keyId } = caller;
     audit.record({
       actor: actorOf(startedBy ?? withoutKey, keys),
@@ -195,13 +181,12 @@ function createCallRecorder(options: CallRecorderOptions): (record: CallRecord) 
 }
 
 interface RoleDirectory {
-  /** Returns null for a role that no longer exists: nothing is visible to it. */
+  /** Null for a deleted role: nothing is visible to it. */
   find(id: string): Visibility | null;
-  /** Patterns of packages the role may import; none if it no longer exists. */
+  /** Package patterns of the role; empty for a deleted one. */
   packagesOf(id: string): readonly string[];
 }
 
-/** Compiled roles, reloaded when they change. */
 export function createRoleDirectory(db: Db, watch: RevisionWatch): RoleDirectory {
   let roles = new Map<string, { visibility: Visibility; packages: readonly string[] }>();
   watch.follow("roles", async () => {
@@ -225,9 +210,8 @@ interface GateParts {
 const STRICTNESS: readonly Decision[] = ["block", "ask", "allow"];
 
 /**
- * Roles that apply to a caller; null stands for no role. A run that another key started has two, and only what both
- * allow is
- * allowed. Returns an empty list if one of the caller's keys is no longer valid.
+ * Returns the roles that apply to a caller; null stands for no role. A run started by a key other than the submitter
+ * has two, and only what both allow is allowed. Returns an empty list if one of the keys is no longer valid.
  */
 function rolesOf({ keyId, roleId, startedBy }: CallCaller, keys: GateParts["keys"]): (string | null)[] {
   const roles = [keyId === undefined ? (roleId ?? null) : keys.find(keyId)?.roleId];
@@ -239,9 +223,8 @@ function rolesOf({ keyId, roleId, startedBy }: CallCaller, keys: GateParts["keys
 }
 
 /**
- * Gate for all tool calls: role visibility and policy decisions, from memory. While keys, roles and rules cannot be
- * known,
- * nothing is visible and no call is allowed.
+ * Decides role visibility and policies of all tool calls, from memory. While keys, roles or rules are unknown, no
+ * tool is visible and no call is allowed.
  */
 export function createGate({ watch, keys, roles, policies }: GateParts): CallGate {
   return {

@@ -1,7 +1,3 @@
-/**
- * Shared by changes of keys, roles and policies: one change at a time, in force when it resolves, with the same
- * errors.
- */
 import { randomBytes } from "node:crypto";
 import { z } from "zod";
 import type { Db, Pool } from "#api/db/pool.ts";
@@ -15,7 +11,6 @@ export const roleIdSchema = z
     "expected a role id: a letter, then at most 63 letters, digits, _ and -",
   );
 
-/** Label shown in lists, log lines and the audit trail. */
 export const nameSchema = z
   .string()
   .trim()
@@ -38,15 +33,12 @@ export interface ChangeOptions {
   watch: Pick<RevisionWatch, "refresh">;
 }
 
-/** Errors for constraints that a statement may violate. */
 export interface Refusals {
-  /** Another row has the name. */
   unique?(): AppError;
-  /** The row refers to a missing row, or another row refers to it. */
   reference?(): AppError;
 }
 
-/** Pass `kinds` in the order of `RevisionKind`: see `lockRevision`. */
+/** Runs one change in a transaction. Pass `kinds` in the order of `RevisionKind`: see `lockRevision`. */
 export async function change<T>(
   { pool, watch }: ChangeOptions,
   kinds: readonly RevisionKind[],
@@ -70,7 +62,7 @@ function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : "";
 }
 
-/** Null means it never expires. Throws AppError `invalid_request` for a time in the past. */
+/** Null means no expiry. Throws AppError `invalid_request` for a time in the past. */
 export function readExpiry(text: string | null): Date | null {
   if (text === null) return null;
   const date = new Date(text);

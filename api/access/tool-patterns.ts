@@ -1,4 +1,3 @@
-/** Request schemas for patterns over tool paths (kernel/tool-patterns.ts) and package names. */
 import { z } from "zod";
 import { findPatternProblem } from "#kernel/tool-patterns.ts";
 
@@ -18,31 +17,27 @@ function refuseProblems(schema: z.ZodString, findProblem: (text: string) => stri
   });
 }
 
-/** Pattern over whole tool paths, as in roles. */
 export const pathPatternSchema = refuseProblems(z.string(), findPatternProblem).describe(
   "Matches `service.tool` or `service.group.tool`: `*` is one segment (or, inside one, any characters), `**` any number.",
 );
 
-/** Pattern over tool ids, as in policies. */
 export const toolPatternSchema = refuseProblems(z.string().max(200), findPatternProblem).describe(
   "`*` for any tool, a name, or a name with one `*` in it. For tools in groups, segments such as `issues.*` or `**.list`.",
 );
 
-/** Pattern over npm package names, as in roles. */
 export const packagePatternSchema = z
   .string()
   .max(214)
   .regex(/^[@A-Za-z0-9._~*/-]+$/, "expected an npm package name, @scope/* or *")
   .describe("A package name; `*` matches any characters.");
 
-/** Pattern over service ids, as in policies. */
 export const servicePatternSchema = refuseProblems(z.string().max(200), (text) =>
   text.includes(".")
     ? "expected one segment, without dots: servicePattern is for the service, toolPattern for the tool"
     : findPatternProblem(text),
 ).describe("A name, `*` for any service, or a name with one `*` in it.");
 
-/** Returns whether a name matches one of a role's patterns; `*` matches any characters. */
+/** `*` matches any characters. */
 export function fitsPatterns(patterns: readonly string[], name: string): boolean {
   return patterns.some((pattern) => pattern === "*" || fits(pattern.split("*"), name));
 }

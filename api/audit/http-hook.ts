@@ -1,24 +1,22 @@
-/** Records every request that may change something, with its outcome, and refuses it if it cannot be recorded. */
+/** Records every request that may change something, and refuses it if no record can be stored. */
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { App } from "../http/app-type.ts";
 import type { Caller } from "../http/auth.ts";
 import type { AuditActor, AuditEntry, AuditLog } from "./log.ts";
 
-/** Longest time an answer waits for its record. */
+/** Longest delay of a response by its record. */
 const MAX_RECORD_MS = 3000;
 const MAX_ANSWER_CHARACTERS = 64 * 1024;
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** The record of this request is already on its way. */
     isAudited: boolean;
   }
 }
 
 /**
- * Applies to routes registered after it. Records when the answer is ready, even if the client has left. Ignores
- * callers without a
- * valid key: otherwise anyone could fill the trail.
+ * Applies to routes registered after it. Records when the response is ready, even if the client has left. Ignores
+ * callers without a valid key, who could otherwise fill the trail.
  */
 export function registerAudit(app: App, audit: AuditLog): void {
   app.decorateRequest("isAudited", false);
@@ -38,9 +36,8 @@ export function registerAudit(app: App, audit: AuditLog): void {
 }
 
 /**
- * For changes of services: null unless the caller holds `modules:admin`, who could read the secrets through code
- * anyway. Adds a
- * record beside the one of the request.
+ * Lets a change of a service carry secrets to new origins, with an audit record of its own. Returns null unless the
+ * caller has `modules:admin`: such callers could read the secrets through code anyway.
  */
 export function carrySecretsFor(audit: Pick<AuditLog, "record">) {
   return ({ caller, id: requestId }: FastifyRequest) => {
@@ -87,9 +84,9 @@ export function actorOf(caller: Pick<Caller, "kind" | "keyId" | "name">): AuditA
   return { kind: caller.kind, id: caller.keyId, name: caller.name };
 }
 
-/** Takes the id from the path, or from the answer for a new object. */
+/** Takes the id from the path, or from the response when the request created an object. */
 function objectIdOf(request: FastifyRequest, reply: FastifyReply, answer: string | null): string | null {
-  // The route's schema has parsed them: a process id is a number.
+  // Parsed by the route's schema: a process id is a number.
   const { id, serviceId, toolId, name, version } = (request.params ?? {}) as Record<
     string,
     string | number | undefined
@@ -112,7 +109,7 @@ function readField(json: string | null, name: string): string | undefined {
   }
 }
 
-/** Answers and inputs that people give to scripts are confidential. */
+/** Members that approvers and scripts fill with confidential text. */
 const COVERED_MEMBERS: Readonly<Record<string, readonly string[]>> = {
   "approval.approve": ["data"],
   "process.create": ["input"],
@@ -120,7 +117,7 @@ const COVERED_MEMBERS: Readonly<Record<string, readonly string[]>> = {
   "package.install": ["lock"],
 };
 
-/** Lists only the names of changed secret settings: the hash of a short secret reveals it. */
+/** Lists only the names of changed secret settings: the hash of a short secret would reveal it. */
 function parametersOf(body: unknown, route: AuditedRoute): unknown {
   const covered = COVERED_MEMBERS[route.action];
   if (covered !== undefined && typeof body === "object" && body !== null) {
@@ -198,16 +195,13 @@ const ACTIONS: Readonly<Record<string, string>> = {
   "GET /audit/export": "audit.export",
 };
 
-/**
- * Rows of these objects name the key already. Their record is not awaited, which saves a submission a second round
- * trip.
- */
+/** The rows of these objects already name the key, so a submission does not wait for a second round trip. */
 const NOT_AWAITED = new Set(["process.create", "process.run", "tool.invoke"]);
 
-/** Stopping something must not fail for want of a record: it is stored later, or written to the log. */
+/** Stopping something must not fail because the audit log is down: the record is stored later or logged. */
 const ALWAYS_ADMITTED = new Set(["process.kill", "key.revoke", "approval.deny"]);
 
-/** The call path records each call with its decision; the request itself is recorded only if refused before that. */
+/** The call path records each call with its decision. The request gets a record only if it is refused earlier. */
 export const RECORDED_AS_CALL = "tool.invoke";
 
 const READING_METHODS = ["GET", "HEAD", "OPTIONS"];
@@ -215,18 +209,18 @@ const READING_METHODS = ["GET", "HEAD", "OPTIONS"];
 export interface AuditedRoute {
   action: string;
   objectKind: string;
-  /** Whether the answer waits until the record is stored. */
+  /** The response waits until the record is stored. */
   awaited: boolean;
-  /** Whether the request is refused if it cannot be recorded. */
+  /** The request is refused if no record can be stored. */
   needsRecord: boolean;
-  /** The body has values that are never shown and never hashed. */
+  /** The body contains secret values: never show or hash them. */
   secret: boolean;
 }
 
-/** One request may do several things; each is recorded under its own name where it happens. */
+/** Such a request may do several things, each recorded where it happens. */
 const RECORDED_WITHIN = new Set(["POST /mcp", "DELETE /mcp"]);
 
-/** Returns null for requests that change nothing. `url` has its parameters as `:name`. */
+/** Returns null for requests that change nothing. `url` has parameters as `:name`. */
 export function describeRoute(method: string, url: string): AuditedRoute | null {
   const name = `${method} ${url}`;
   const known = ACTIONS[name];

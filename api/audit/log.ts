@@ -1,8 +1,6 @@
 /**
- * Stores audit records in batches, in order, one statement at a time, and retries until the database takes them.
- * Records that
- * cannot be stored go to the log; work that could not be recorded is refused beforehand
- * (`admit`).
+ * Stores audit records in order, in batches, one statement at a time, and retries until the database accepts them.
+ * Records the database refuses are logged. While records cannot be stored, `admit` refuses work that needs one.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Db } from "#api/db/pool.ts";
@@ -18,9 +16,7 @@ export type AuditFile = Omit<MovedFile, "use"> & { use: MovedFile["use"] | "left
 
 export interface AuditActor {
   kind: "anonymous" | "bootstrap" | "key" | "system";
-  /** Id of a key. */
   id?: string | undefined;
-  /** Name of a key, for display. */
   name?: string | undefined;
 }
 
@@ -30,57 +26,48 @@ export interface AuditEntry {
   action: string;
   object?: { kind: string; id: string | null } | undefined;
   outcome: AuditOutcome;
-  /** Error code. */
   code?: string | undefined;
-  /** Status that the service of a tool call answered with. */
+  /** Status of the service's response to a tool call. */
   httpStatus?: number | undefined;
   requestId?: string | undefined;
   processId?: number | undefined;
   decision?: "allow" | "ask" | "block" | undefined;
   policyId?: string | undefined;
-  /** JSON data; hashed and shortened at once. */
+  /** JSON data; hashed and shortened immediately. */
   parameters?: unknown;
   files?: readonly AuditFile[] | undefined;
 }
 
 export interface AuditLog {
   /**
-   * Call before work that must be recorded: resolves when there is room for its record, usually at once. Throws
-   * AppError
-   * `audit_unavailable` if records could not be stored for a while.
+   * Call before work that must be recorded. Resolves when there is room for a record, usually at once. Throws
+   * AppError `audit_unavailable` if records could not be stored for a while.
    */
   admit(): Promise<void>;
   /** Never throws, never waits. */
   record(entry: AuditEntry): void;
-  /** Records and resolves when stored, or after `maxWaitMs`; then the record is still stored later. */
+  /** Resolves when the record is stored, or after `maxWaitMs`; it is then stored later. */
   recordStored(entry: AuditEntry, maxWaitMs: number): Promise<void>;
 }
 
 export interface AuditWriter extends AuditLog, AsyncDisposable {
-  /**
-   * Resolves when everything recorded so far is stored, or after `maxWaitMs`, so that a reader finds what was just
-   * done.
-   */
+  /** Resolves when everything recorded so far is stored, or after `maxWaitMs`, so that readers see recent actions. */
   allStored(maxWaitMs: number): Promise<void>;
-  /** Records waiting for the database. */
   readonly waiting: number;
 }
 
 export interface AuditWriterOptions {
   db: Db;
   log: { error(fields: object, message: string): void };
-  /** Replaces known secrets in shown parameters. */
   redact?: Redact;
   limits?: Partial<AuditLimits>;
 }
 
 export interface AuditLimits {
   maxWaitingRecords: number;
-  /** Longest wait of `admit` for room. */
   maxAdmitMs: number;
-  /** After failing for this long, `admit` refuses. */
+  /** `admit` refuses after failures for this long. */
   maxFailingMs: number;
-  /** Longest wait for the last records on shutdown. */
   maxCloseMs: number;
 }
 
@@ -91,7 +78,7 @@ const DEFAULT_LIMITS: AuditLimits = {
   maxCloseMs: 5000,
 };
 const MAX_BATCH_RECORDS = 500;
-/** Gathers records that nobody awaits: a statement and a commit for each would slow every run. */
+/** Time to collect records that no caller awaits: one statement and commit per record would slow every run. */
 const GATHER_MS = 50;
 const RETRY_MS = 250;
 const ADMIT_RETRY_SECONDS = 5;
@@ -110,7 +97,7 @@ export function createAuditLog(options: AuditWriterOptions): AuditWriter {
 
   function add(entry: AuditEntry): AuditRow {
     const row = toRow(entry, redact);
-    // Exceeds the limit only if `admit` let in much at one time.
+    // Exceeds the limit only if `admit` let in many requests at once.
     if (waiting.length >= 2 * limits.maxWaitingRecords) writeToLog([row]);
     else waiting.push(row);
     writing ??= writeAll();
@@ -128,7 +115,7 @@ export function createAuditLog(options: AuditWriterOptions): AuditWriter {
   }
 
   async function writeAll(): Promise<void> {
-    // The caller that added the first record says next whether it waits for it.
+    // Lets the caller of the first record state whether it waits for it.
     await Promise.resolve();
     while (waiting.length > 0 && !stopped.signal.aborted) {
       await gather();
@@ -139,7 +126,7 @@ export function createAuditLog(options: AuditWriterOptions): AuditWriter {
     writing = null;
   }
 
-  /** One record that the database refuses must not hold up the others. */
+  /** A record that the database refuses must not block the others. */
   async function storeOneByOne(count: number): Promise<void> {
     for (let done = 0; done < count && !stopped.signal.aborted; done += 1) {
       const outcome = await tryToStore(1);
@@ -148,7 +135,7 @@ export function createAuditLog(options: AuditWriterOptions): AuditWriter {
     }
   }
 
-  /** Stores the oldest `count` records. A connection lost on the way may store a record twice. */
+  /** Stores the oldest `count` records. If the connection breaks, a record may be stored twice. */
   async function tryToStore(count: number): Promise<"stored" | "refused" | "away"> {
     try {
       await insertAuditRows(db, waiting.slice(0, count));

@@ -80,7 +80,7 @@ export const auditFilterSchema = z.strictObject({
 });
 export type AuditFilter = z.output<typeof auditFilterSchema>;
 
-/** End of a page: time of its last record, in microseconds since 1970, and its id. */
+/** Time (microseconds since 1970) and id of the last record on a page. */
 export const auditPositionSchema = z.object({ atUs: z.int(), id: z.int().positive() });
 export type AuditPosition = z.infer<typeof auditPositionSchema>;
 

@@ -1,12 +1,10 @@
 /**
- * Summarises parameters for the audit trail: a SHA-256 of all of them, which proves what they were to a reader who
- * has them, and
- * a preview with secrets replaced, sensitive names masked and long values cut.
+ * Summarises parameters for the audit trail: a SHA-256 over all of them, which proves them to a reader who has the
+ * originals, and a preview with secrets replaced, sensitive names masked and long values cut.
  */
 import { createHash } from "node:crypto";
 import { isRawInteger } from "#sdk";
 
-/** Replaces known secrets in JSON data. */
 export type Redact = <T>(json: T) => T;
 
 export interface DescribedParameters {
@@ -19,9 +17,9 @@ const MAX_PREVIEW_CHARACTERS = 2000;
 const MAX_TEXT_CHARACTERS = 100;
 const MAX_ITEMS = 20;
 const MAX_DEPTH = 5;
-/** JSON from outside nests less deeply; below this, only positions are hashed. */
+/** Foreign JSON nests less deeply than this; deeper values are hashed by position only. */
 const MAX_HASH_DEPTH = 200;
-/** Characters hashed at a time: each call costs as much as a few hundred characters. */
+/** Characters hashed per call: a call costs as much as a few hundred characters. */
 const HASHED_CHARACTERS = 64 * 1024;
 const COVERED = "[redacted]";
 const SOUNDS_SECRET =
@@ -47,10 +45,10 @@ export function describeParameters(
   };
 }
 
-/** Hardly any object has this member, so most stop here. */
+/** Cheap check first: few objects have this member. */
 const isInteger = (value: object) => "rawJSON" in value && isRawInteger(value);
 
-/** Hashes JSON with sorted keys, so that equal parameters hash equally whatever their order of keys. */
+/** Hashes JSON with sorted keys, so that the order of keys does not change the hash. */
 function updateCanonical(value: unknown, depth: number, update: (text: string) => void): void {
   const isNested = typeof value === "object" && value !== null && !isInteger(value);
   if (!isNested || depth >= MAX_HASH_DEPTH) {
@@ -73,7 +71,7 @@ function updateCanonical(value: unknown, depth: number, update: (text: string) =
   update(isList ? "]" : "}");
 }
 
-/** Cuts before redacting: redacting megabytes that are not shown would be wasted. */
+/** Cuts before redacting: redacting megabytes that are never shown would be a waste. */
 function preview(parameters: unknown, redact: Redact): string {
   try {
     return JSON.stringify(redact(shorten(parameters, 0))) ?? "null";
@@ -104,9 +102,9 @@ function shorten(value: unknown, depth: number): unknown {
   return Object.fromEntries(shown);
 }
 
-/** Returns the start of a text without the parts of a URL that carry credentials. */
+/** Leaves out the parts of a URL that carry credentials. */
 function shortenText(text: string): string {
-  // Cutting could leave half of a secret, which redaction would not recognise.
+  // A cut could leave half of a secret, which redaction would not recognise.
   if (text.length > MAX_TEXT_CHARACTERS) return `[${text.length} characters]`;
   if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(text) || !URL.canParse(text)) return text;
   const url = new URL(text);
@@ -118,7 +116,7 @@ function shortenText(text: string): string {
   return url.href;
 }
 
-/** Replaces a preview that is too long by its size: cut JSON is not JSON. */
+/** Replaces a long preview by its size, because cut JSON is not JSON. */
 function cutText(text: string, max: number): string {
   const storable = text.replaceAll("\0", "").toWellFormed();
   return storable.length <= max ? storable : JSON.stringify(`[${storable.length} characters]`);

@@ -1,4 +1,3 @@
-/** Routes of the audit trail: read only, with `logs:read`. */
 import { Readable } from "node:stream";
 import { z } from "zod";
 import type { App } from "../http/app-type.ts";
@@ -12,7 +11,7 @@ const listing = createListing("audit", auditPositionSchema);
 const read = { onRequest: requireScope("logs:read") };
 const tags = ["audit"];
 const MAX_EXPORT_BUFFER_BYTES = 256 * 1024;
-/** Disconnects a client of an export that reads nothing for this long. */
+/** Disconnects an export client that stops reading for this long. */
 const MAX_EXPORT_STALL_MS = 30_000;
 
 export function registerAuditRoutes(app: App, trail: AuditTrail): void {
@@ -59,7 +58,6 @@ export function registerAuditRoutes(app: App, trail: AuditTrail): void {
         { objectMode: false, highWaterMark: MAX_EXPORT_BUFFER_BYTES },
       );
       body.once("close", () => open[Symbol.dispose]());
-      // The schema documents the text; fastify pipes a stream of it.
       return reply.type("application/x-ndjson").send(body as never);
     },
   );

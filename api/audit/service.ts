@@ -7,12 +7,11 @@ import { readAuditRows, readLastAuditId, type StoredAuditRow } from "./store-rea
 
 const EXPORT_BATCH_RECORDS = 500;
 const MAX_EXPORTS = 4;
-/** Longest wait of a reader for records on their way. */
+/** Longest wait of a reader for records not yet stored. */
 const MAX_ON_THE_WAY_MS = 1000;
 
 export interface AuditPage {
   records: AuditRecord[];
-  /** Start of the next page; null at the end. */
   next: AuditPosition | null;
 }
 
@@ -24,9 +23,8 @@ export interface AuditTrail {
   openExport(filter: AuditFilter): Promise<AuditExport>;
 }
 
-/** Dispose when done reading. */
 export interface AuditExport extends Disposable {
-  /** JSON lines, oldest first, several at a time. */
+  /** JSON lines, oldest first, several per chunk. */
   lines: AsyncGenerator<string, void>;
 }
 

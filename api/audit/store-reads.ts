@@ -1,9 +1,7 @@
 /**
- * Reads `audit_log` by time, in either direction, between two positions. Each filter has an index that holds its
- * records in that
- * order. A single filter is written as a range of its index, so that the planner cannot choose to walk through time
- * until it
- * has met enough matches, which may all be old. Among several filters the planner chooses.
+ * Reads `audit_log` by time, in either direction, between two positions. Each filter has an index in that order. A
+ * single filter is written as a range of its index: the planner might otherwise walk through time until it has enough
+ * matches, which may all be old. With several filters the planner chooses.
  */
 import type { Db, Fragment } from "#api/db/pool.ts";
 import type { AuditFilter, AuditPosition } from "./model.ts";
@@ -13,14 +11,12 @@ export type StoredAuditRow = AuditRow & { id: number; atUs: number };
 
 export interface AuditPageQuery {
   order: "newest first" | "oldest first";
-  /** End of the previous page; null for the first. */
   from: AuditPosition | null;
-  /** Highest id to return; null for any. */
   upTo: number | null;
   limit: number;
 }
 
-/** The only filter. */
+/** The only filter of a query. */
 interface Lead {
   name: keyof AuditFilter;
   column: Fragment;
@@ -42,7 +38,7 @@ export async function readAuditRows(
   const each = isAlone
     ? wherePage(db, others, { name: "action", column: db`a.action`, value }, page)
     : wherePage(db, others, null, page, db`and a.action = ${value}`);
-  // There are few actor names, and an index finds each.
+  // There are few actor names, and the index finds each quickly.
   return db`
     with recursive names (name) as (
       (select action from audit_log order by action limit 1)
@@ -56,7 +52,7 @@ export async function readAuditRows(
     order by ${inOrder(db, page, [db`a.at`, db`a.id`])} limit ${page.limit}`;
 }
 
-/** Returns the id of the newest record; 0 without any. */
+/** Returns 0 if there are no records. */
 export async function readLastAuditId(db: Db): Promise<number> {
   const [row] = await db<{ id: number | null }[]>`select max(id) as id from audit_log`;
   return row?.id ?? 0;
@@ -91,7 +87,7 @@ function wherePage(
     order by ${inOrder(db, page, sorted)} limit ${page.limit}`;
 }
 
-/** A page shows records between these positions, both excluded. */
+/** Both ends are excluded. */
 function spanOf(
   { from, to }: AuditFilter,
   page: AuditPageQuery,
@@ -113,7 +109,6 @@ function inOrder(db: Db, page: AuditPageQuery, [first, ...rest]: readonly Fragme
   return rest.length === 0 ? sorted : db`${sorted}, ${inOrder(db, page, rest)}`;
 }
 
-/** Filters that have an index and many records per value. */
 function listLeads({ actor, action, objectKind, objectId, outcome, decision }: AuditFilter) {
   const given = {
     actor,
@@ -128,7 +123,7 @@ function listLeads({ actor, action, objectKind, objectId, outcome, decision }: A
   );
 }
 
-/** Returns null if there is a choice, or no filter. */
+/** Returns null without filters, or if the planner should choose among several. */
 function findLead(db: Db, filter: AuditFilter): Lead | null {
   const [lead, ...others] = listLeads(filter);
   const isRare = filter.processId !== undefined || filter.requestId !== undefined;
@@ -158,7 +153,7 @@ function leadColumn(db: Db, name: ReturnType<typeof listLeads>[number]["name"]):
   }
 }
 
-/** Conditions except the leading one. */
+/** All conditions except the leading one. */
 function conditions(db: Db, filter: AuditFilter, leading: Lead["name"] | null): Fragment {
   const { actor, action, objectKind, objectId, outcome, decision, processId, requestId } = filter;
   const unless = (name: Lead["name"], condition: Fragment) => (leading === name ? db`` : condition);

@@ -1,4 +1,4 @@
-/** Writes `audit_log` and deletes expired records. No statement changes a record: the database refuses that. */
+/** Writes `audit_log` and deletes expired records. The database refuses statements that change a record. */
 import type { Db } from "#api/db/pool.ts";
 import { removeInBatches, type Sweep, startSweeps } from "#api/db/sweeps.ts";
 import type { AuditOutcome } from "./model.ts";
@@ -54,14 +54,13 @@ export interface AuditRetentionOptions {
   /** Null keeps records forever. */
   retentionDays: number | null;
   log: Sweep["log"];
-  /** Called once per sweep, even without `retentionDays`. */
+  /** Runs once per sweep, even without `retentionDays`. */
   alsoSweep: () => Promise<void>;
 }
 
 /**
- * Deletes records older than `days` through the only database function allowed to; returns their number. Stops early
- * when the
- * signal aborts.
+ * Returns the number of records older than `days` that were deleted, through the only database function allowed to
+ * delete. Stops early when the signal aborts.
  */
 export function sweepAudit(db: Db, days: number, signal?: AbortSignal): Promise<number> {
   return removeInBatches((maxRows) => removeOldAuditRows(db, days, maxRows), BATCH_RECORDS, signal);

@@ -1,4 +1,4 @@
-/** Measures a call: its own time, and apart from that the time it waits for an approval. */
+/** Measures the time a call takes, without and with its wait for an approval. */
 import { performance } from "node:perf_hooks";
 
 export class CallClock {
@@ -28,5 +28,5 @@ export class CallClock {
   }
 }
 
-/** Abort reason for the calls of a run whose child has left it: calls that wait for an approval continue in a later child. */
+/** Abort reason for calls whose child exited while they wait for an approval: they continue in a later child. */
 export const RUN_LEFT = new Error("The run continues in a later child.");

@@ -1,10 +1,10 @@
-/** Bounds waits: a module is foreign code, and one that never answers must not hold up the server. */
+/** Bounds waits for modules, which are foreign code and may never respond. */
 
 export class DeadlineExceeded extends Error {
   override readonly name = "DeadlineExceeded";
 }
 
-/** The promise's outcome, or DeadlineExceeded after `maxMs`. A later rejection of the promise is ignored. */
+/** Settles like the promise, or rejects with DeadlineExceeded after `maxMs`; a later rejection is then ignored. */
 export async function waitAtMost<T>(promise: Promise<T>, maxMs: number, what: string): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const deadline = new Promise<never>((_, reject) => {

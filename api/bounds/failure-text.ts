@@ -2,10 +2,10 @@ import { quoteForeign } from "#modules/shared/failures.ts";
 
 const MAX_FAILURE_CHARACTERS = 2000;
 
-/** The redactor's `cut`: replaces secrets first and shortens afterwards. */
+/** Replaces secrets first and shortens afterwards. */
 export type Cut = (text: string, maxCharacters: number) => string;
 
-/** A message of 1 to 2000 characters for anything that was thrown; never a stack. */
+/** Returns a message of 1 to 2000 characters for any thrown value, never a stack. */
 export function readFailure(error: unknown, cut: Cut = (text, max) => text.slice(0, max)): string {
   const text = cut(quoteForeign(readText(error)), MAX_FAILURE_CHARACTERS);
   const shown = text.length < MAX_FAILURE_CHARACTERS ? text : `${text.slice(0, -3)}...`;

@@ -11,10 +11,7 @@ export interface RowPage<Row, Position> {
   next: Position | null;
 }
 
-/**
- * `show` drops rows that the caller may not see. If it drops nearly all, a page may have fewer rows than asked for
- * although a next page follows.
- */
+/** `show` drops rows that the caller may not see, so a page may have few rows although another one follows. */
 export async function readPage<Row, Position>(
   { from, limit }: PageRequest<Position>,
   read: (page: PageRequest<Position>) => Promise<Row[]>,

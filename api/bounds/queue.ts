@@ -1,4 +1,4 @@
-/** Work that runs a few at a time, in the order in which it was asked for, with a bound on how much may wait. */
+/** Runs a few jobs at a time, in the order submitted, and bounds how many may wait. */
 import pLimit from "p-limit";
 
 export interface QueueOptions {
@@ -9,7 +9,7 @@ export interface QueueOptions {
 }
 
 export interface TurnOptions {
-  /** Is never refused. The host's own work is bounded elsewhere. */
+  /** Never refuse this job: the host's own work is bounded elsewhere. */
   always?: boolean;
 }
 
@@ -31,7 +31,7 @@ export interface KeyedQueue {
   run<T>(key: string, work: () => Promise<T>, options?: TurnOptions): Promise<T>;
 }
 
-/** One job at a time for each key; keys do not wait for each other. */
+/** One job at a time per key; keys do not wait for each other. */
 export function createKeyedQueue(maxHeldPerKey: number, refuse: (key: string) => Error): KeyedQueue {
   const queues = new Map<string, { queue: Queue; users: number }>();
   return {

@@ -1,11 +1,11 @@
-/** Lets all keys share one limit: the waiting key with the least work under way is next. */
+/** Lets all keys share one limit: the waiting key with the fewest running jobs is next. */
 import { createSharedRoom } from "#runner/shared-room.ts";
 
 export interface SharedLimit {
   run<T>(key: string, work: () => Promise<T>): Promise<T>;
 }
 
-/** `kept` of the slots are for keys that have none. */
+/** Reserves `kept` slots for keys that use none. */
 export function createSharedLimit(maxRunning: number, kept: number): SharedLimit {
   const room = createSharedRoom(maxRunning, kept);
   const waiting: { key: string; start(): void }[] = [];

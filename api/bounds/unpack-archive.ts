@@ -1,6 +1,6 @@
 /**
- * Unpacks a tar archive, which may be hostile: plain files and folders with harmless paths, counted while they leave the
- * decompression, so that a bomb is cut off at its limit. After a failure the caller removes the folder.
+ * Unpacks a tar archive, which may be hostile: only plain files and folders with safe paths, counted during
+ * decompression so that a bomb stops at the limit. After a failure the caller removes the folder.
  */
 import { constants } from "node:fs";
 import { mkdir, open } from "node:fs/promises";
@@ -9,7 +9,7 @@ import type { Readable } from "node:stream";
 import { type Extract, extract } from "tar-stream";
 import { createAcceptedPaths, splitEntryPath } from "./entry-paths.ts";
 
-/** Archives that are unpacked together share one budget. */
+/** One budget may cover several archives. */
 export interface ArchiveBudget {
   readonly maxBytes: number;
   readonly maxEntries: number;
@@ -20,9 +20,9 @@ export interface ArchiveBudget {
 export interface ArchiveRules {
   budget: ArchiveBudget;
   signal?: AbortSignal;
-  /** Keeps the permission to execute. All others are dropped. */
+  /** Keeps the permission to execute; all others are dropped. */
   keepsExecutable?: boolean;
-  /** Returns the path below the folder, or null to skip the entry. Throws Error with why it is refused. */
+  /** Returns the path below the folder, or null to skip the entry. Throws Error with the reason for a refusal. */
   place(segments: string[], isFile: boolean): string[] | null;
 }
 
@@ -32,7 +32,7 @@ export interface Unpacked {
   bytes: number;
 }
 
-/** The archive is refused. `message` continues a sentence: "The package" `holds more than 5 files and folders`. */
+/** `message` continues a sentence: "The package" `contains more than 5 files and folders`. */
 export class ArchiveRefused extends Error {
   override readonly name = "ArchiveRefused";
 }
@@ -46,7 +46,7 @@ export function createArchiveBudget(maxBytes: number, maxEntries: number): Archi
   return { maxBytes, maxEntries, usedBytes: 0, usedEntries: 0 };
 }
 
-/** `stream` is the decompressed archive. @throws ArchiveRefused, the reason of the signal, or an error of the file system */
+/** `stream` is the decompressed archive. Throws ArchiveRefused, the signal's reason, or a file system error. */
 export async function unpackArchive(
   stream: Readable,
   folder: string,
@@ -54,10 +54,10 @@ export async function unpackArchive(
 ): Promise<Unpacked> {
   const tar = extract();
   const unpacked: Unpacked = { entries: 0, files: 0, bytes: 0 };
-  // The first failure is reported: the second is only its consequence.
+  // Report the first failure: the second is only its consequence.
   let failure: unknown = null;
   let damage: unknown = null;
-  // When an archive breaks off, the entry being read fails with less to say than the archive itself.
+  // When an archive breaks off, the archive's own error says more than that of the entry being read.
   tar.on("error", (error) => {
     if (error !== failure) damage = error;
   });

@@ -1,7 +1,6 @@
 /**
- * Serves the console: the built page at `/` and its files under `/console/`, with a content security policy that
- * allows nothing
- * else. Only existing files have a route, so the API handles every other path.
+ * Serves the console with a strict content security policy. Only existing files have a route, so the API handles all
+ * other paths.
  */
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -12,9 +11,8 @@ import type { FastifyPluginAsync } from "fastify";
 import type { App } from "../http/app-type.ts";
 
 export interface ConsoleOptions {
-  /** Output directory of the console's build. */
   directory: string;
-  /** The page asks for a key if callers need one. */
+  /** The page asks for a key. */
   needsKey: boolean;
 }
 
@@ -23,13 +21,13 @@ const NONCE_BYTES = 16;
 const NOT_BUILT =
   "The console has not been built: run `npm run build` and start the server again. The API works without it: see /docs.\n";
 
-/** The editor writes its styles at run time with the nonce; text must never become script or markup. */
+/** The editor writes its styles at run time with the nonce. Text must never become script or markup. */
 function policyFor(nonce: string): string {
   return [
     "default-src 'none'",
     "script-src 'self'",
     `style-src 'self' 'nonce-${nonce}'`,
-    // Previews of artifacts, which the page has inspected.
+    // Previews of artifacts that the page has inspected.
     "img-src 'self' data: blob:",
     "font-src 'self'",
     "connect-src 'self'",
@@ -41,7 +39,9 @@ function policyFor(nonce: string): string {
   ].join("; ");
 }
 
-/** Serves `GET /` and `GET /console/*` without a key. Register before the check that routes declare their access. */
+/**
+ * Registers `GET /` and `GET /console/*`, which need no key. Call before the check that routes declare their access.
+ */
 export async function registerConsole(app: App, options: ConsoleOptions): Promise<void> {
   await app.register(pages, options);
 }
@@ -64,13 +64,12 @@ const pages: FastifyPluginAsync<ConsoleOptions> = async (scope, { directory, nee
   await scope.register(fastifyStatic, {
     root: assets,
     prefix: "/console/",
-    // Routes existing files only.
     wildcard: false,
     index: false,
     decorateReply: false,
     preCompressed: true,
     globIgnore: ["**/*.br", "**/*.gz"],
-    // File names change with their content.
+    // File names contain a hash.
     immutable: true,
     maxAge: YEAR_MS,
   });

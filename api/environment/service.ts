@@ -1,4 +1,3 @@
-/** Describes the active environment from its module, leases and queue. */
 import type { Modules } from "#api/components/modules/service.ts";
 import type { CallCaller } from "#api/tools/contract.ts";
 import type { ModuleLogger } from "#sdk";
@@ -12,9 +11,7 @@ interface ListedPackage {
 
 export interface EnvironmentOptions {
   modules: Modules;
-  /** Counts processes that wait for a slot. */
   countQueued(): number | Promise<number>;
-  /** npm packages that the viewer's scripts may import. */
   listPackages(viewer: CallCaller): readonly ListedPackage[];
   logger: ModuleLogger;
 }
@@ -23,7 +20,8 @@ export interface EnvironmentService {
   /** Throws AppError `no_environment`. */
   describe(): Promise<EnvironmentDescription>;
   /**
-   * Returns Markdown with the packages the viewer may import. Throws AppError `no_environment` or `module_failed`.
+   * Returns Markdown that lists the packages the viewer may import. Throws AppError `no_environment`,
+   * `module_failed`.
    */
   readDocs(viewer: CallCaller): Promise<string>;
 }
@@ -62,7 +60,7 @@ export function createEnvironmentService({
   };
 }
 
-/** Length of the package list: readers of the docs pay for it in tokens. */
+/** Bounds the package list, because agents that read the docs pay for it in tokens. */
 const MAX_LISTED_CHARACTERS = 620;
 const MAX_DESCRIPTION_CHARACTERS = 26;
 
@@ -83,10 +81,9 @@ export function describePackages(packages: readonly ListedPackage[]): string {
     : `${text}- and ${left} more: \`(await tools.search(query)).packages\`, \`GET /packages\`\n`;
 }
 
-/** Words that a shortened text should not end with. */
 const DANGLING = /(?:[\s&,;:(-]+|\s(?:an?|the|and|or|of|for|to|in|on|with|that))$/iu;
 
-/** Ends with a whole word, and `…` if something was cut. */
+/** Cuts after a whole word and appends `…`. */
 function shorten(text: string): string {
   if (text.length <= MAX_DESCRIPTION_CHARACTERS) return text;
   let cut = text.slice(0, MAX_DESCRIPTION_CHARACTERS + 1).replace(/\s+\S*$/u, "");

@@ -1,7 +1,6 @@
 /**
  * Live keys in memory, so that checking one costs no query. An unknown key triggers one reload, because another
- * replica may just
- * have created it; concurrent reloads share one query.
+ * replica may have just created it. Concurrent reloads share one query.
  */
 import { timingSafeEqual } from "node:crypto";
 import type { Db } from "#api/db/pool.ts";
@@ -21,7 +20,7 @@ interface LiveKey extends VerifiedKey {
 }
 
 export interface KeyDirectory extends AsyncDisposable {
-  /** Returns null for an unknown, revoked or expired key. Rejects when that cannot be known now. */
+  /** Returns null for an unknown, revoked or expired key. Rejects if the database cannot tell right now. */
   verify(key: string): Promise<VerifiedKey | null>;
   /** Looks in memory only; returns null for a revoked or expired key. */
   find(id: string): VerifiedKey | null;
@@ -58,7 +57,7 @@ export function createKeyDirectory(db: Db, watch: RevisionWatch): KeyDirectory {
     if (untold.size === 0) return;
     const ids = [...untold];
     untold.clear();
-    // The time of last use is informational: the next use records it again.
+    // A failed update loses nothing: the next use records the time again.
     flushing = touchKeys(db, ids).catch(() => {});
     await flushing;
   }
@@ -73,7 +72,8 @@ export function createKeyDirectory(db: Db, watch: RevisionWatch): KeyDirectory {
         await watch.refresh();
         found = byHash.get(hash.toString("hex"));
       }
-      // Timing reveals only how a guess's hash compares, and a caller cannot steer that towards a stored hash.
+      // Timing reveals only how the hash of a guess compares, and a caller cannot steer that hash towards a stored
+      // one.
       if (found === undefined || !timingSafeEqual(found.hash, hash) || isExpired(found)) return null;
       noteUse(found.id);
       return found;

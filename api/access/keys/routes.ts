@@ -1,4 +1,4 @@
-/** Routes of keys. A caller that may create keys may give them any scope. */
+/** A caller who may create keys may give them any scope. */
 import { z } from "zod";
 import type { App } from "#api/http/app-type.ts";
 import { registerCollection } from "../collection.ts";

@@ -1,7 +1,6 @@
 /**
- * Creates and hashes keys. A key has 256 random bits and cannot be guessed from a stolen hash, so SHA-256 is enough:
- * a request
- * pays microseconds, where a password hash would cost it a core.
+ * A key has 256 random bits and cannot be guessed from a stolen hash, so SHA-256 is enough: it costs a request
+ * microseconds, where a password hash would cost a core.
  */
 import { createHash, randomBytes } from "node:crypto";
 
@@ -25,7 +24,6 @@ export function hashKey(key: string): Buffer {
   return createHash("sha256").update(key).digest();
 }
 
-/** Filters out texts that cannot be keys before anything stored is read. */
 export function looksLikeKey(text: string): boolean {
   return KEY_PATTERN.test(text);
 }

@@ -6,10 +6,10 @@ import { makeKey } from "./secret.ts";
 import { countLiveKeys, insertKey, type KeyRow, listKeyRows, revokeKey } from "./store.ts";
 
 export interface Keys {
-  /** Shows the key once. Throws AppError `invalid_request`, `limit_reached`. */
+  /** The only time the key is shown. Throws AppError `invalid_request`, `limit_reached`. */
   create(body: CreateKeyBody): Promise<KeyRecord & { key: string }>;
   list(page: PageRequest<number>): Promise<{ keys: KeyRecord[]; next: number | null }>;
-  /** Revokes the key: once this resolves, no request is served with it. Throws AppError `not_found`. */
+  /** Once this resolves, no request is served with the key. Throws AppError `not_found`. */
   remove(id: string): Promise<void>;
 }
 

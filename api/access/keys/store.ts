@@ -33,7 +33,7 @@ export async function countLiveKeys(db: Db): Promise<number> {
   return row?.count ?? 0;
 }
 
-/** Returns keys that are not revoked, newest first. */
+/** Newest first, without revoked keys. */
 export async function listKeyRows(db: Db, page: PageRequest<number>): Promise<KeyRow[]> {
   return db<KeyRow[]>`
     select ${columns(db)} from api_keys
@@ -41,14 +41,12 @@ export async function listKeyRows(db: Db, page: PageRequest<number>): Promise<Ke
     order by position desc limit ${page.limit}`;
 }
 
-/** Returns all keys that are not revoked, with their hashes. */
 export async function readLiveKeys(db: Db): Promise<(KeyRow & { hash: Buffer })[]> {
   return db<
     (KeyRow & { hash: Buffer })[]
   >`select ${columns(db)}, hash from api_keys where revoked_at is null`;
 }
 
-/** Returns false if the key does not exist or is already revoked. */
 export async function revokeKey(db: Db, id: string): Promise<boolean> {
   const rows = await db`
     update api_keys set revoked_at = now() where id = ${id} and revoked_at is null returning id`;

@@ -1,5 +1,3 @@
-/** Compiled rules in memory. Recompiled when they change and when one expires. */
-
 import type { DefaultPolicy } from "#api/config/default-policies.ts";
 import type { Db } from "#api/db/pool.ts";
 import type { RevisionWatch } from "#api/db/revisions.ts";
@@ -15,7 +13,7 @@ export interface PolicyDecision {
 }
 
 export interface PolicyDirectory {
-  /** Decides from memory. Callers check freshness themselves: see RevisionWatch.isFresh. */
+  /** Decides from memory. Callers check freshness themselves: see `RevisionWatch.isFresh`. */
   decide(call: RuleCall & { destructive: boolean }): PolicyDecision;
 }
 

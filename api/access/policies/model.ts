@@ -8,7 +8,6 @@ export type Decision = (typeof DECISIONS)[number];
 
 /** Every server holds all rules compiled in memory. */
 export const MAX_POLICIES = 10_000;
-/** Tools in one preview. */
 export const MAX_PREVIEW_TOOLS = 500;
 
 const POLICY_ID_PATTERN = /^pol_[0-9a-f]{20}$/;

@@ -1,4 +1,3 @@
-/** Compiles rules and finds the first that matches a call. */
 import {
   compileSegment,
   compileToolPattern,
@@ -16,16 +15,13 @@ export interface Rule {
   /** Null matches every caller, or, with `noRole`, callers without a role. */
   roleId: string | null;
   noRole: boolean;
-  /** Null matches every process. */
   processId: number | null;
   decision: Decision;
-  /** Null if the rule does not expire. */
   expiresAt: Date | null;
-  /** Approval that created the rule; null for a rule made by an administrator. */
   approvalId: string | null;
-  /** For a remembered rule: the rule whose `ask` it replaces; null for the default. */
+  /** Set on remembered rules only: the rule whose `ask` this one replaces; null stands for the default. */
   replaces: string | null;
-  /** A remembered rule holds as long as all of these keys do. */
+  /** A remembered rule is valid only while all of these keys are. */
   keyIds: readonly string[];
 }
 
@@ -37,15 +33,18 @@ export interface RuleCall {
 }
 
 export interface RuleSet {
-  /** Returns the first match, or null. Ignores remembered rules. */
+  /** Returns the first match. Ignores remembered rules. */
   find(call: RuleCall): Rule | null;
-  /** Finds a remembered rule for exactly this tool that replaces the `ask` of a rule, or of the default (null). */
+  /**
+   * Finds a remembered rule for exactly this tool that replaces the `ask` of rule `replaced`, or of the default
+   * (null).
+   */
   findRemembered(call: RuleCall, replaced: string | null, isLiveKey: (keyId: string) => boolean): Rule | null;
-  /** Time at which the next rule expires and this set becomes stale: Unix milliseconds, or Infinity. */
+  /** Unix milliseconds when the next rule expires and this set becomes stale, or Infinity. */
   readonly validUntilMs: number;
 }
 
-/** Compiles `rules` in order, without those that have expired at `nowMs` (Unix milliseconds). */
+/** Keeps the order of `rules` and leaves out those that have expired at `nowMs` (Unix milliseconds). */
 export function compileRules(rules: readonly Rule[], nowMs: number): RuleSet {
   const inForce = rules.filter((rule) => rule.expiresAt === null || rule.expiresAt.getTime() > nowMs);
   const validUntilMs = Math.min(
@@ -85,7 +84,7 @@ export function compileRules(rules: readonly Rule[], nowMs: number): RuleSet {
   };
 }
 
-/** Whether the rule also covers tools below those it names: a restriction does, a permission does not. */
+/** Returns whether a rule also covers tools below the ones it names: a restriction does, a permission does not. */
 export function coversBelow(decision: Decision): boolean {
   return decision !== "allow";
 }

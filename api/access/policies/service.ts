@@ -38,9 +38,11 @@ import {
 } from "./store.ts";
 
 export interface Policies {
-  /** Adds a rule after all others. In force when it resolves. Throws AppError `invalid_request`, `limit_reached`. */
+  /**
+   * Adds a rule after all others, in force when this resolves. Throws AppError `invalid_request`, `limit_reached`.
+   */
   create(body: CreatePolicyBody): Promise<ChangedPolicy>;
-  /** Remembers an approval: the rule replaces the `ask` that stopped the call until `expiresAt`. */
+  /** Stores an approval as a rule that replaces the `ask` that stopped the call, until `expiresAt`. */
   remember(rule: RememberedRule): Promise<PolicyRecord>;
   list(
     page: PageRequest<number>,
@@ -53,7 +55,6 @@ export interface Policies {
   remove(id: string): Promise<void>;
   /** `isVisible` hides tools that the caller's key may not see. */
   preview(query: PreviewQuery, isVisible: (tool: KnownTool) => boolean): Promise<Preview>;
-  /** Deletes expired rules, which no longer match anything. */
   sweep(): Promise<void>;
 }
 
@@ -61,13 +62,11 @@ export interface RememberedRule {
   serviceId: string;
   toolId: string;
   approvalId: string;
-  /** Rule that asked; null for the default. */
+  /** Null if the default asked. */
   replaces: string | null;
-  /** Keys that the rule depends on. */
   keyIds: readonly string[];
-  /** Role of the process; null if it has none, and then the rule covers only callers without a role. */
+  /** Role of the process. Null covers only callers without a role. */
   roleId: string | null;
-  /** Null for every process. */
   processId: number | null;
   expiresAt: Date;
 }
@@ -75,7 +74,6 @@ export interface RememberedRule {
 export interface PoliciesOptions extends ChangeOptions {
   directory: PolicyDirectory;
   defaultPolicy: DefaultPolicy;
-  /** Every installed tool. */
   listTools: () => Promise<readonly KnownTool[]>;
 }
 
@@ -191,7 +189,7 @@ function refuseTwoRoles({ noRole, roleId }: { noRole: boolean; roleId: string | 
   );
 }
 
-/** The approval covered exactly this tool, role and keys. */
+/** An approval covered exactly this tool, role and keys, so only the expiry of its rule may change. */
 function refuseOtherThanExpiry(change: object): void {
   const [field] =
     Object.entries(change).find(([name, value]) => name !== "expiresAt" || value === null) ?? [];
@@ -209,7 +207,6 @@ function refuseUnknown(id: string): AppError {
 export interface Patterns {
   servicePattern: string;
   toolPattern: string;
-  /** Absent for patterns without a rule. */
   decision?: Decision;
 }
 
@@ -221,8 +218,8 @@ function matchTools(patterns: Patterns, tools: readonly KnownTool[]): KnownTool[
 }
 
 /**
- * Returns an empty list for a rule that decides at least one of the tools it matches. `id` is null for patterns
- * without a rule.
+ * Describes patterns that decide none of the tools they match; the list is empty if the rule decides at least one.
+ * `id` is null for patterns without a rule.
  */
 function describeReach(
   rule: Patterns & { id: string | null; roleId?: string | null | undefined },

@@ -53,7 +53,6 @@ export async function deletePolicy(db: Db, id: string): Promise<boolean> {
   return rows.length === 1;
 }
 
-/** Deletes expired rules and returns their number. */
 export async function deleteExpiredPolicies(db: Db): Promise<number> {
   const rows = await db`delete from policies where expires_at <= now() returning id`;
   return rows.length;
@@ -74,7 +73,6 @@ export async function orderPolicies(db: Db, ids: readonly string[]): Promise<boo
   return rows.length === ids.length;
 }
 
-/** Returns rules in evaluation order. */
 export async function listPolicyRows(db: Db, page: PageRequest<number>): Promise<PolicyRow[]> {
   return db<PolicyRow[]>`
     select ${columns(db)} from policies where (${page.from}::int is null or position > ${page.from})

@@ -1,4 +1,4 @@
-/** Manages roles. A change applies to running scripts at once. */
+/** Changes apply to running scripts at once. */
 import { type PageRequest, readNumberedPage } from "#api/bounds/page.ts";
 import { AppError } from "#api/errors.ts";
 import { type ChangeOptions, change, makeId, refuseMore } from "../changes.ts";
@@ -28,7 +28,6 @@ export interface Roles {
 }
 
 export interface RolesOptions extends ChangeOptions {
-  /** Every installed tool. */
   listTools: () => Promise<readonly ToolPath[]>;
 }
 
@@ -107,7 +106,7 @@ export interface ToolPath {
   toolId: string;
 }
 
-/** Returns at most MAX_HINTS sentences, one for each pattern that matches nothing. */
+/** Returns at most MAX_HINTS sentences, one per pattern that matches nothing. */
 function hintPatterns(
   { allow, deny }: { allow: readonly string[]; deny: readonly string[] },
   tools: readonly ToolPath[],

@@ -28,7 +28,7 @@ export async function insertRole(
   return row as RoleRow;
 }
 
-/** Returns null if the role does not exist. Throws as `insertRole` does. */
+/** Throws as `insertRole` does. */
 export async function updateRole(
   db: Db,
   id: string,
@@ -45,11 +45,7 @@ export async function updateRole(
   return row ?? null;
 }
 
-/**
- * Returns false if the role does not exist. The same statement detaches revoked keys; it throws a foreign key
- * violation while a
- * live key or a policy uses the role.
- */
+/** Also detaches revoked keys from the role. Throws a foreign key violation while a live key or a policy uses it. */
 export async function deleteRole(db: Db, id: string): Promise<boolean> {
   const rows = await db`
     with freed as (
@@ -64,7 +60,6 @@ export async function findRole(db: Db, id: string): Promise<RoleRow | null> {
   return row ?? null;
 }
 
-/** Returns roles newest first. */
 export async function listRoleRows(db: Db, page: PageRequest<number>): Promise<RoleRow[]> {
   return db<RoleRow[]>`
     select ${columns(db)} from roles where (${page.from}::bigint is null or position < ${page.from})
