@@ -1,7 +1,7 @@
 /**
- * Opens a server's database: external, or embedded and locked for this server; migrated, pooled, watched. The caller
- * closes it in
- * reverse order; the embedded Postgres stops last, and only if no other server has taken it over.
+ * Opens the server's database, external or embedded: locks it for this server, migrates it, opens pools and watches
+ * it. The caller closes it in reverse order. An embedded Postgres stops last, and only if no other server has taken
+ * it over.
  */
 
 import { randomUUID } from "node:crypto";
@@ -18,36 +18,35 @@ export interface Database extends AsyncDisposable {
   /** Contains a password: never log it. */
   readonly url: string;
   readonly pool: Pool;
-  /** For what must not wait behind clients' requests: heartbeats and readiness. */
+  /** Serves heartbeats and readiness checks, which must not queue behind client requests. */
   readonly priorityPool: Pool;
   readonly watch: Reachability;
   readonly embedded: boolean;
 }
 
 export interface OpenDatabaseOptions {
-  /** Another server has taken over the embedded database: stop. */
+  /** Another server has taken over the embedded database: shut down. */
   onTakenOver: () => void;
-  /** A migration is about to start, which may take minutes on a large database. */
+  /** Called before a migration, which may take minutes on a large database. */
   onMigrate?: (pending: readonly string[]) => void;
   /** The embedded Postgres died and was restarted. */
   onStartedAgain?: () => void;
-  /** The embedded Postgres does not stay up, so this server cannot continue. Receives a sentence for the operator. */
+  /** The embedded Postgres keeps failing, so this server cannot continue. `reason` is a sentence for the operator. */
   onGone?: (reason: string) => void;
-  /** Receives a sentence about anything slow: a database that does not answer yet, or one being created. */
+  /** Receives a sentence about slow steps, such as waiting for the database or creating one. */
   onProgress?: (sentence: string) => void;
-  /** See ServerLockOptions. */
   lockWaitMs?: number;
-  /** Stops waiting for another server; rejects with its reason. */
+  /** Stops waiting for another server; rejects with the signal's reason. */
   signal?: AbortSignal;
 }
 
 const MAX_CONNECTIONS = 15;
-/** Closes connections that a burst opened. The one that the self-check uses each second stays. */
+/** Closes connections that a burst opened. The self-check keeps one in use. */
 const IDLE_TIMEOUT_MS = 30_000;
 const MAX_PRIORITY_CONNECTIONS = 2;
-/** A hanging heartbeat is abandoned in time for the next one. */
+/** Abandons a hanging heartbeat in time for the next one. */
 const PRIORITY_STATEMENT_TIMEOUT_MS = 5000;
-/** A predecessor may stop an embedded Postgres after we found it: start over until then. */
+/** A previous server may stop an embedded Postgres after this one found it running: retry for this long. */
 const EMBEDDED_RETRY_MS = 15_000;
 const RETRY_PAUSE_MS = 100;
 
@@ -138,7 +137,7 @@ async function lockEmbedded(
         ...(options.onProgress === undefined ? {} : { onProgress: options.onProgress }),
       });
       const lock = await acquireServerLock(postgres.url, { ...lockOptions(options), waitForDatabase: false });
-      // Only the holder of the lock may stop it: otherwise it belongs to another server.
+      // Only the holder of the lock may stop Postgres: otherwise another server owns it.
       undo.use(postgres);
       const watch = undo.use(lock);
       undo.use(keepRunning(postgres, watch, options));
@@ -159,9 +158,8 @@ function lockOptions({ onTakenOver, lockWaitMs, signal }: OpenDatabaseOptions) {
 }
 
 /**
- * A pooler that lends sessions per transaction appears to work at first, but prepared statements, notices and
- * advisory locks then
- * belong to another client. Throws DatabaseRefused with the settings to change.
+ * A pooler that lends sessions per transaction seems to work at first, but prepared statements, notices and advisory
+ * locks then belong to another client. Throws DatabaseRefused with the settings to change.
  */
 async function requireOwnSessions(databaseUrl: string): Promise<void> {
   const open = () => createPool(databaseUrl, { maxConnections: 1, applicationName: "cyrnel session check" });

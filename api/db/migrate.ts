@@ -1,7 +1,6 @@
 /**
- * Migrates the schema at start: numbered forward-only SQL files, under a waiting advisory lock, so that any number of
- * servers may start
- * at once. Refuses servers and schemas that this version cannot work with.
+ * Migrates the schema at start with numbered forward-only SQL files. Takes an advisory lock and waits for it, so any
+ * number of servers may start at once. Refuses servers and schemas that this version cannot work with.
  */
 import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";
@@ -19,9 +18,9 @@ const CONNECTION = {
 } as const;
 /** Key of the advisory lock, the same in every version. */
 const LOCK_KEY = "7241865325823964";
-/** Longest wait for another server's migration, or for a table lock. */
+/** Longest wait for another server's migration or for a table lock. */
 const LOCK_TIMEOUT_MS = 300_000;
-/** SQLSTATEs that resolve themselves: deadlock_detected, lock_not_available. */
+/** SQLSTATEs worth a retry: deadlock_detected, lock_not_available. */
 const LOCK_TROUBLE = new Set(["40P01", "55P03"]);
 const MAX_ATTEMPTS = 5;
 
@@ -30,10 +29,8 @@ export class DatabaseRefused extends Error {
 }
 
 /**
- * Checks the server, then applies missing migrations, each in its own transaction: servers of the previous version
- * keep working, and a
- * migration that held locks on two tables at once would make them wait for each other. Calls `onPending` with their
- * names first.
+ * Checks the server, then applies missing migrations, each in its own transaction: a migration that locked two tables
+ * could deadlock with servers of the previous version, which keep running. Calls `onPending` with the names first.
  * Returns the names applied. Throws DatabaseRefused with a sentence for the operator.
  */
 export async function migrate(
@@ -85,12 +82,11 @@ async function applyPending(
 }
 
 /**
- * Returns whether it was missing. The lock belongs to the transaction, so a lost connection cannot leave a migration
- * without it.
+ * Returns whether it was missing. The lock ends with the transaction, so a lost connection cannot leave a migration
+ * unlocked.
  */
 async function applyOne(db: Db, name: string): Promise<boolean> {
-  // Set here, because poolers may ignore such connection parameters. Building an index may take longer than the
-  // role's limit.
+  // Set here, because poolers may ignore such connection parameters. Building an index may exceed the role's limit.
   await db.unsafe(`set local lock_timeout = ${LOCK_TIMEOUT_MS}; set local statement_timeout = 0`);
   await db.unsafe(`select pg_advisory_xact_lock(${LOCK_KEY})`);
   const before = await listAppliedMigrations(db);
@@ -114,7 +110,7 @@ async function applyOne(db: Db, name: string): Promise<boolean> {
   return true;
 }
 
-/** Returns the names of all migrations that this version knows, in order, without `.sql`. */
+/** Returns names in order, without `.sql`. */
 export async function listMigrations(): Promise<string[]> {
   const files = await readdir(MIGRATIONS_DIRECTORY);
   return files
@@ -123,7 +119,7 @@ export async function listMigrations(): Promise<string[]> {
     .sort();
 }
 
-/** Returns the names of the migrations applied to the database, in order; none if it is empty. */
+/** Returns names in order; empty for an empty database. */
 export async function listAppliedMigrations(db: Db): Promise<string[]> {
   const [table] = await db<
     { found: boolean }[]
@@ -149,7 +145,7 @@ async function refuseUnsuitableServer(db: Db): Promise<void> {
   if (reason !== null) throw new DatabaseRefused(reason);
 }
 
-/** Returns why this version cannot work with the server, or null. */
+/** Returns why this version cannot use the server, or null. */
 export function describeUnsuitable(server: ServerFacts): string | null {
   if (server.number < MIN_SERVER_VERSION) {
     return (

@@ -1,22 +1,20 @@
 /**
- * The only listener for Postgres notices, by channel. A lost connection may lose notices, so features also check what
- * is stored from
- * time to time, and whenever listening starts again.
+ * The only listener for Postgres notices, by channel. A lost connection may lose notices, so features also poll the
+ * database and check again whenever listening restarts.
  */
 import type { z } from "zod";
 import { waitAtMost } from "../bounds/deadline.ts";
 import type { Db, Pool } from "./pool.ts";
 
-/** The database may be down while a server shuts down. */
+/** Bounds the shutdown, because the database may be down. */
 const CLOSE_MS = 2000;
 
 export interface NoticeOptions<Notice> {
   channel: string;
-  /** Schema of the notice, which is JSON. */
   schema: z.ZodType<Notice>;
   /** Receives null if the payload does not match the schema. Must not throw. */
   onNotice(notice: Notice | null): void;
-  /** Listening has started, possibly on a new connection: earlier notices may have been missed. Must not throw. */
+  /** Called when listening starts, possibly on a new connection: earlier notices may be lost. Must not throw. */
   onListening?(): void;
 }
 
@@ -50,12 +48,11 @@ export function listenFor<Notice>(pool: Pool, options: NoticeOptions<Notice>): L
   };
 }
 
-/** Waits at most CLOSE_MS for work on the database to end: the database may be down. Never rejects. */
+/** Waits at most CLOSE_MS, because the database may be down. Never rejects. */
 export async function closeInTime(closing: Promise<unknown> | null): Promise<void> {
   if (closing !== null) await waitAtMost(closing, CLOSE_MS, "the end").catch(() => {});
 }
 
-/** Sends a notice to every listening server. */
 export async function notify(db: Db, channel: string, notice: unknown): Promise<void> {
   await db`select pg_notify(${channel}, ${JSON.stringify(notice)})`;
 }

@@ -1,21 +1,18 @@
-/**
- * Asks the database every second, on its own connection, whether it answers, so that requests are refused before they
- * hang.
- */
+/** Checks the database every second on a dedicated connection, so that requests are refused before they hang. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { createPool, type Db, isDatabaseUnavailable, type Pool } from "./pool.ts";
 
 export interface Reachability extends AsyncDisposable {
-  /** Whether the database answers; refreshed every second. */
+  /** Refreshed every second. */
   readonly reachable: boolean;
 }
 
 export interface ReachabilityOptions {
-  /** Longest wait for a database that cannot be reached yet. Default 10,000. */
+  /** Longest wait for a database that is not reachable yet. Default 10,000. */
   waitMs?: number;
   /** Called once, with the reason, if the first attempt fails. */
   onWait?: (error: unknown, waitMs: number) => void;
-  /** Stops waiting; rejects with its reason. */
+  /** Stops waiting; rejects with the signal's reason. */
   signal?: AbortSignal;
 }
 
@@ -26,11 +23,9 @@ const PING_INTERVAL_WHILE_DOWN_MS = 250;
 const PING_TIMEOUT_MS = 2000;
 
 /**
- * Rejects if processes cannot be written, and waits while others lock them. It changes nothing, but takes the lock of
- * a change (ROW
- * EXCLUSIVE), which a read-only database refuses. The sort has too little memory for its 200 KiB, so Postgres writes
- * a temporary file,
- * which a full disk refuses. One round trip: the statements form one transaction.
+ * Rejects if processes cannot be written; waits while others lock them. Changes nothing, but takes the lock of a
+ * change (ROW EXCLUSIVE), which a read-only database refuses. The sort has too little memory for 200 KiB, so Postgres
+ * writes a temporary file, which a full disk refuses. One round trip: the statements form one transaction.
  */
 export async function probeWriting(db: Db): Promise<void> {
   await db.unsafe(`
@@ -41,7 +36,7 @@ export async function probeWriting(db: Db): Promise<void> {
     update processes set priority = priority where false`);
 }
 
-/** Resolves when the database answers. Throws the driver's error if it does not in time. */
+/** Resolves when the database responds. Throws the driver's error if it does not in time. */
 export async function watchDatabase(
   databaseUrl: string,
   options: ReachabilityOptions = {},
@@ -75,8 +70,8 @@ export async function watchDatabase(
 }
 
 /**
- * Asks repeatedly, one question at a time; one that hangs counts as no answer until it answers or breaks. Disposing
- * ends the pool.
+ * Asks repeatedly, one query at a time; a hanging query counts as unreachable until it settles. Disposing ends the
+ * pool.
  */
 export function watchPool(pool: Pool, ask: () => Promise<void>): Reachability {
   const stopping = new AbortController();

@@ -23,15 +23,14 @@ export async function retryUntil<T>(
 }
 
 /**
- * Longest wait of a run's call for a database that is down; shorter than the age at which cached rules and keys
+ * Longest wait of a run's call for a database that is down. Shorter than the age at which cached rules and keys
  * become invalid.
  */
 const MAX_AWAY_MS = 8000;
 
 /**
- * Retries for some seconds while the database does not answer. Then, or when `over` aborts, rejects with the last
- * error. `failure` is the
- * error of an earlier attempt.
+ * Retries for some seconds while the database is unreachable. After that, or when `over` aborts, rejects with the
+ * last error. `failure` is the error of an earlier attempt.
  */
 export async function retryWhileAway<T>(
   work: () => Promise<T>,

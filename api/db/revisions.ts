@@ -1,7 +1,6 @@
 /**
  * Keeps in-memory copies in line with the database: reloads a kind when its revision changes. NOTIFY reports changes,
- * and a poll every
- * second covers lost notices. Tells when a copy is too old to rely on.
+ * and a poll every second covers lost notices. Reports when a copy is too old to rely on.
  */
 import { performance } from "node:perf_hooks";
 import { z } from "zod";
@@ -11,13 +10,13 @@ import type { Db, Pool } from "./pool.ts";
 export type RevisionKind = "keys" | "roles" | "policies" | "packages";
 
 export interface RevisionWatch extends AsyncDisposable {
-  /** Call before `start`: `load` replaces the copy of a kind. Never runs twice at once. */
+  /** Call before `start`. `load` replaces the copy of a kind and never runs twice at once. */
   follow(kind: RevisionKind, load: (db: Db) => Promise<void>): void;
   /** Loads everything. Rejects if the database does not answer. */
   start(): Promise<void>;
   /** Resolves when every change committed before the call is in memory. Concurrent calls share one query. */
   refresh(): Promise<void>;
-  /** Whether the copy was compared with the database in the last `maxStaleMs`. */
+  /** Returns whether the copy was compared with the database in the last `maxStaleMs`. */
   isFresh(): boolean;
 }
 
@@ -35,10 +34,8 @@ const DEFAULT_MAX_STALE_MS = 10_000;
 
 /**
  * Call first in every transaction that changes a kind: later changes then wait, and later statements see all earlier
- * ones. First,
- * because the trigger that counts the change takes the same lock: taken after other locks, it could deadlock. Lock
- * several kinds in
- * the order of the type above.
+ * ones. The trigger that counts changes takes the same lock, so taking this one after other locks could deadlock.
+ * Lock several kinds in the order of the type above.
  */
 export async function lockRevision(db: Db, kind: RevisionKind): Promise<void> {
   await db`select from revisions where kind = ${kind} for update`;
@@ -54,7 +51,6 @@ export function createRevisionWatch(pool: Pool, options: RevisionWatchOptions): 
   let timer: NodeJS.Timeout | undefined;
   let listening: Listening | null = null;
   let isClosed = false;
-  /** Logged once per outage. */
   let isFailing = false;
 
   async function look(): Promise<void> {

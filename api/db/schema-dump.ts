@@ -1,7 +1,6 @@
 /**
- * Writes api/db/schema.sql, the schema after all migrations, from its own embedded Postgres; `--check` compares
- * instead. Reads the
- * catalogs in a fixed order, so that the same migrations always print the same text.
+ * Writes api/db/schema.sql, the schema after all migrations, from a temporary embedded Postgres; `--check` compares
+ * instead. Reads the catalogs in a fixed order, so that the same migrations always print the same text.
  */
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -15,7 +14,6 @@ const FILE = fileURLToPath(new URL("./schema.sql", import.meta.url));
 const HEADER =
   "-- The schema after all migrations, printed by: node api/db/schema-dump.ts\n-- Not applied by anything; migrations/ is.\n";
 
-/** Returns the public schema of a migrated database as SQL. */
 export async function dumpSchema(db: Db): Promise<string> {
   const parts = [HEADER];
   for (const row of await db<{ name: string }[]>`

