@@ -1,20 +1,20 @@
 /**
- * Classifies IP addresses by the IANA special-purpose registries: public or not, link-local, cloud metadata, and which addresses they
- * carry inside. Decides nothing.
+ * Classifies IP addresses by the IANA special-purpose registries: public, link-local, cloud metadata, and the
+ * addresses embedded in them. Makes no policy decisions.
  */
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 
 export type Address = ipaddr.IPv4 | ipaddr.IPv6;
-/** A network and its prefix length in bits. */
+/** Network and prefix length in bits. */
 export type Block = readonly [Address, number];
 
 /** An address that a connection may end up at. */
 export interface Face {
   address: Address;
-  /** Names why the address is not public, or null. */
+  /** Why the address is not public, or null. */
   nonPublic: string | null;
-  /** Names a kind that no broad rule may allow (link-local, metadata), or null. */
+  /** Kind that no broad rule may allow (link-local, metadata), or null. */
   guarded: string | null;
 }
 
@@ -63,13 +63,12 @@ const NON_PUBLIC = named({
 /** The only IPv6 range assigned for public use. */
 const PUBLIC_IPV6 = blockOf("2000::/3");
 
-/** A block of IPv6 addresses that carry an IPv4 address. */
 interface Carrier {
   block: Block;
-  /** The unspecified address and loopback carry nothing. */
+  /** The unspecified address and loopback embed nothing. */
   except?: Block;
   offsetBytes: number;
-  /** Connections always go to the carried address. */
+  /** Connections always go to the embedded address. */
   isTransparent: boolean;
   isInverted?: boolean;
 }
@@ -102,8 +101,8 @@ export function contains([network, prefixLength]: Block, address: Address): bool
 }
 
 /**
- * Lists the address and the IPv4 addresses that it carries; rules apply to each. Lists only the carried one if connections always go
- * there.
+ * Lists the address and the IPv4 addresses embedded in it; rules apply to each. Lists only the embedded one if
+ * connections always go there.
  */
 export function listFaces(outer: Address): Face[] {
   const carried = CARRIERS.filter(

@@ -1,11 +1,10 @@
-/** Downloads a file over the guarded fetch, without credentials, within limits of time, redirects and bytes. */
 import { AppError } from "../errors.ts";
 import { EgressRefused } from "./rules.ts";
 
 export interface DownloadOptions {
-  /** Counts the body after decompression. */
+  /** After decompression. */
   maxBytes: number;
-  /** Covers all redirects and the whole body. Default 10 000. */
+  /** Covers all redirects and the whole body. Default 10,000. */
   maxMs?: number;
   /** Default 5. */
   maxRedirects?: number;
@@ -19,7 +18,7 @@ export interface Downloaded {
   finalUrl: string;
 }
 
-/** @throws AppError `download_failed`, `payload_too_large` or `egress_refused` */
+/** Throws AppError `download_failed`, `payload_too_large` or `egress_refused`. */
 export type Download = (url: string, options: DownloadOptions) => Promise<Downloaded>;
 
 const REDIRECT_STATUSES = new Set([301, 302, 303, 307, 308]);
@@ -128,7 +127,7 @@ function failed(url: string, problem: string, cause?: unknown): AppError {
   return new AppError("download_failed", `Could not download ${show(url)}: ${problem}.`, { cause });
 }
 
-/** Removes user name and password, which must not reach messages or logs. */
+/** User name and password must not reach messages or logs. */
 function show(url: string): string {
   const withoutCredentials = url.replace(/\/\/[^/?#]*@/, "//");
   return withoutCredentials.slice(0, MAX_SHOWN_URL_CHARACTERS);

@@ -1,9 +1,9 @@
-/** Parses CYRNEL_EGRESS_ALLOW and CYRNEL_EGRESS_DENY: addresses, blocks of addresses and host names. */
+/** Parses CYRNEL_EGRESS_ALLOW and CYRNEL_EGRESS_DENY: addresses, blocks and host names. */
 import { domainToASCII } from "node:url";
 import { type Address, type Block, contains, parseAddress } from "./addresses.ts";
 
 export type EgressEntry =
-  | { kind: "block"; text: string; block: Block /** The block is one address. */; isExact: boolean }
+  | { kind: "block"; text: string; block: Block; isExact: boolean }
   /** `suffix` matches every host below the name, not the name itself. */
   | { kind: "host"; text: string; name: string; match: "exact" | "suffix" };
 
@@ -11,7 +11,7 @@ const MAX_ENTRIES = 1000;
 const LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/;
 const MAPPED_PREFIX_BITS = 96;
 
-/** Parses a list separated by commas, which may be empty. */
+/** The list is separated by commas and may be empty. */
 export function parseEgressEntries(list: string): { entries: EgressEntry[]; problems: string[] } {
   const texts = list.split(",").map((text) => text.trim());
   const given = texts.filter((text) => text !== "");
@@ -85,7 +85,6 @@ function parseHost(text: string): EgressEntry | string {
   return { kind: "host", text, name, match };
 }
 
-/** Converts an IPv4-mapped IPv6 address to IPv4. */
 function unmapped(address: Address): Address {
   return "isIPv4MappedAddress" in address && address.isIPv4MappedAddress()
     ? address.toIPv4Address()

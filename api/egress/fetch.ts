@@ -1,7 +1,7 @@
 /**
- * The guarded fetch: Node's own, over connections that the egress rules allow. Every outbound request of downloads and adapters, and
- * each redirect, goes through it. A name is resolved once and the connection goes to one of the checked addresses: a resolver that
- * answers differently the second time has no effect.
+ * Guarded fetch: Node's own, over connections that the egress rules allow. Downloads and adapters send every request,
+ * and each redirect, through it. A name is resolved once and the connection goes to a checked address, so a resolver
+ * that answers differently the second time has no effect.
  */
 import { lookup as systemLookup } from "node:dns";
 import type { LookupFunction } from "node:net";
@@ -19,15 +19,15 @@ import {
 export interface GuardedFetchOptions {
   /** Default: the system's resolver. */
   lookup?: LookupFunction;
-  /** Includes name resolution. Default 10 000. */
+  /** Includes name resolution. Default 10,000. */
   connectTimeoutMs?: number;
-  /** Limits the wait for headers, and between two parts of a body. Default 300 000. */
+  /** Limits the wait for headers, and between two parts of a body. Default 300,000. */
   idleTimeoutMs?: number;
-  /** Further requests wait for a connection. Default 256. */
+  /** Further requests wait. Default 256. */
   maxConnectionsPerOrigin?: number;
 }
 
-/** Rejects with EgressRefused for a refused destination. Disposing it closes every connection. */
+/** Rejects with EgressRefused for a forbidden destination. Disposing closes every connection. */
 export type GuardedFetch = typeof globalThis.fetch & AsyncDisposable;
 
 const MAX_CAUSES = 8;
@@ -59,7 +59,7 @@ export function createGuardedFetch(rules: EgressRules, options: GuardedFetchOpti
   return Object.assign(guardedFetch, { [Symbol.asyncDispose]: () => agent.destroy() });
 }
 
-/** fetch wraps the error of a connection in others. */
+/** fetch wraps connection errors in others. */
 function findRefusal(error: unknown): EgressRefused | null {
   let current: unknown = error;
   for (let depth = 0; depth < MAX_CAUSES && current instanceof Error; depth += 1) {
@@ -81,7 +81,7 @@ interface Answer {
   family: number;
 }
 
-/** Makes a connector for undici that fails with EgressRefused for other than allowed addresses. */
+/** The connector fails with EgressRefused for addresses that the rules do not allow. */
 function createCheckingConnector(rules: EgressRules, options: ConnectOptions): buildConnector.connector {
   const resolve = options.lookup ?? (systemLookup as LookupFunction);
 
@@ -106,7 +106,7 @@ function createCheckingConnector(rules: EgressRules, options: ConnectOptions): b
     try {
       const host = normalizeHost(target.hostname);
       requireAllowedHost(host, rules);
-      // Addresses are not looked up, so they are checked here.
+      // Literal addresses are never looked up, so check them here.
       if (parseAddress(host)) requireAllowedAddress(host, host, rules);
     } catch (error) {
       // undici expects no callback before this call has returned.
@@ -117,7 +117,6 @@ function createCheckingConnector(rules: EgressRules, options: ConnectOptions): b
   };
 }
 
-/** Returns the allowed addresses, or an error if there are none. */
 function selectAllowed(answers: Answer[], hostname: string, rules: EgressRules): Answer[] | Error {
   const allowed: Answer[] = [];
   let refusal: Error | null = null;

@@ -1,6 +1,6 @@
 /**
- * Decides where this server may connect: to the public internet and to what CYRNEL_EGRESS_ALLOW names, except what CYRNEL_EGRESS_DENY
- * names. Opens no connection and resolves no name.
+ * Decides where this server may connect: to the public internet and to the entries of CYRNEL_EGRESS_ALLOW, except
+ * those of CYRNEL_EGRESS_DENY. Opens no connection and resolves no name.
  */
 import { type Face, listFaces, parseAddress } from "./addresses.ts";
 import { coversAddress, coversHost, type EgressEntry, normalizeHost } from "./entries.ts";
@@ -17,7 +17,7 @@ export class EgressRefused extends Error {
 
 const MAX_SHOWN_HOST_CHARACTERS = 255;
 
-/** @throws EgressRefused for a URL that is refused without resolving its host */
+/** Throws EgressRefused for a URL that can be refused without resolving its host. */
 export function requireAllowedUrl(url: URL, rules: EgressRules): void {
   if (url.protocol !== "http:" && url.protocol !== "https:") {
     throw new EgressRefused(`Requests to ${url.protocol} URLs are refused: only http and https are allowed.`);
@@ -30,14 +30,14 @@ export function requireAllowedUrl(url: URL, rules: EgressRules): void {
   if (parseAddress(host)) requireAllowedAddress(host, host, rules);
 }
 
-/** @throws EgressRefused if a rule denies the host by name */
+/** Throws EgressRefused if a rule denies the host by name. */
 export function requireAllowedHost(hostname: string, rules: EgressRules): void {
   const host = normalizeHost(hostname);
   const denied = rules.deny.find((entry) => coversHost(entry, host));
   if (denied) throw refuse(host, null, `CYRNEL_EGRESS_DENY names ${denied.text}.`);
 }
 
-/** @throws EgressRefused unless a connection to `address`, to which `hostname` resolves, is allowed */
+/** Throws EgressRefused unless a connection to `address`, to which `hostname` resolves, is allowed. */
 export function requireAllowedAddress(address: string, hostname: string, rules: EgressRules): void {
   const host = normalizeHost(hostname);
   const outer = parseAddress(address);

@@ -1,4 +1,3 @@
-/** Reads artifacts for storage, in pieces, with known secrets replaced in text. */
 import { isUtf8 } from "node:buffer";
 import type { ArtifactSource } from "#api/processes/model/files.ts";
 import type { Redactor } from "#api/secrets/redactor.ts";
@@ -6,7 +5,7 @@ import { isTextType } from "#kernel/file-names.ts";
 import { endOfText } from "#runner/utf8.ts";
 import { readWhole } from "#runner/workspace/workspace.ts";
 
-/** Returns what is stored. Replacing secrets in text may change its size. */
+/** Returns the content to store. Replacing secrets in text may change its size. */
 export async function readArtifact(
   artifact: ArtifactSource,
   redactor: Pick<Redactor, "createByteStream">,
@@ -15,7 +14,7 @@ export async function readArtifact(
   return isText ? redact(readWhole(artifact), redactor) : readWhole(artifact);
 }
 
-/** Whether all of it is UTF-8 without NUL. */
+/** Returns whether all of it is UTF-8 without NUL. */
 async function holdsText(artifact: ArtifactSource): Promise<boolean> {
   let rest: Buffer = Buffer.alloc(0);
   for await (const bytes of readWhole(artifact)) {

@@ -7,7 +7,7 @@ export const PROJECT = "default";
 
 const DIGEST = /^[0-9a-f]{64}$/;
 const ID_PREFIX = "sha256-";
-/** RFC 9110, "Media Type", as clients send it: a type, and parameters as tokens or plain quoted strings. */
+/** RFC 9110, "Media Type", as clients send it: a type, with parameters as tokens or plain quoted strings. */
 const MEDIA_TYPE =
   /^[a-z0-9!#$&^_.+-]{1,80}\/[a-z0-9!#$&^_.+-]{1,80}(?:; ?[a-z0-9!#$&^_.+-]{1,40}=(?:[a-z0-9!#$&^_.+:'-]{1,80}|"[\x20\x21\x23-\x5b\x5d-\x7e]{0,80}"))*$/i;
 export const MAX_MEDIA_TYPE_CHARACTERS = 200;
@@ -106,7 +106,6 @@ export const artifactParamsSchema = z.object({
   "*": z.string().describe("The name of the file, percent-encoded."),
 });
 
-/** A file name of a process or run, and its content. */
 export interface NamedContent {
   name: string;
   digest: Digest;
@@ -124,7 +123,7 @@ export interface StoredUpload {
   position: number;
 }
 
-/** Type of an upload without a stated type or a telling name. */
+/** Used for uploads without a stated type or a telling name. */
 export const UNKNOWN_TYPE = contentTypeOf("");
 /** Types that clients such as curl send by default. */
 const NO_TYPE = /^application\/(?:octet-stream|x-www-form-urlencoded)\b/i;

@@ -1,6 +1,5 @@
 /**
- * Routes of files given to runs and left by them. A hook checks who may see the process for every route below
- * /processes/:id.
+ * Files given to runs and left by them. A hook checks who may see the process for every route below /processes/:id.
  */
 import { pipeline } from "node:stream/promises";
 import { pack } from "tar-stream";

@@ -1,4 +1,4 @@
-/** Routes of files: streamed uploads, and downloads that no browser executes. */
+/** Streams uploads, and downloads that no browser executes. */
 import multipart from "@fastify/multipart";
 import type { FastifyError, FastifyPluginAsync, FastifyRequest } from "fastify";
 import { z } from "zod";
@@ -31,7 +31,6 @@ const params = fileParamsSchema;
 const MAX_FIELDS = 10;
 const MAX_FIELD_BYTES = 1024;
 const NO_MEDIA_TYPE = "is not a media type. Leave it out, or send one such as text/csv.";
-/** Errors with which fastify and its plugin stop an upload. */
 const REFUSALS: Readonly<Record<string, [code: ErrorCode, message: string]>> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: [
     "unsupported_media_type",
@@ -138,7 +137,7 @@ export async function registerFileRoutes(app: App, files: Files): Promise<void> 
   );
 }
 
-/** Registered in its own scope: every content type is accepted, and the route reads the body. */
+/** Needs its own scope: every content type is accepted, and the route reads the body. */
 async function registerUpload(app: App, files: Files): Promise<void> {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", (_request, _payload, done) => done(null, undefined));
@@ -181,7 +180,7 @@ async function registerUpload(app: App, files: Files): Promise<void> {
       const { name } = request.query;
       const takes = () => (request.isMultipart() ? takePart(request, name) : takeBody(request, name));
       const { record, isNew } = await files.upload(callerOf(request), declaredBytes(request), takes);
-      // Recorded in the audit trail in place of the bytes.
+      // The audit trail records this instead of the bytes.
       request.body = record;
       return reply
         .status(isNew ? 201 : 200)
@@ -191,7 +190,7 @@ async function registerUpload(app: App, files: Files): Promise<void> {
   );
 }
 
-/** Returns the file's declared size if the body is the file; a form is larger than the file in it. */
+/** Returns the declared size if the body is the file; a form is larger than the file in it. */
 function declaredBytes(request: FastifyRequest): number | null {
   const declared = request.headers["content-length"];
   return declared === undefined || request.isMultipart() ? null : Number(declared);
@@ -201,7 +200,7 @@ async function takeBody(request: FastifyRequest, name: string | undefined): Prom
   return {
     name: name ?? null,
     contentType: typeOfUpload(checkMediaType(request.headers["content-type"]), name),
-    // Keeps the request open after a read is abandoned, because its client still needs an answer.
+    // Keeps the request open after an abandoned read, because the client still needs a response.
     bytes: request.raw.iterator({ destroyOnReturn: false }),
   };
 }
@@ -225,7 +224,7 @@ async function takePart(request: FastifyRequest, name: string | undefined): Prom
   };
 }
 
-/** A form that breaks off ends its file as if complete; only the form's own end proves that it is. */
+/** A broken-off form ends its file as if it were complete; only the form's own end proves that it is. */
 async function* untilTheEnd(
   request: FastifyRequest,
   file: AsyncIterable<Buffer>,
@@ -243,7 +242,7 @@ async function* untilTheEnd(
 }
 
 /**
- * The form parser throws errors without a code for forms it cannot read; others come from the plugin or the
+ * The form parser throws errors without a code for unreadable forms; other errors come from the plugin or the
  * connection.
  */
 function explainForm(error: unknown): never {

@@ -1,7 +1,6 @@
 /**
  * Sends a stored content: whole, in part (RFC 9110, "Range Requests"), or not at all if the client has it. A client
- * or a script chose
- * its type and name, so a browser only ever saves it.
+ * or a script chose its type and name, so a browser only ever saves it.
  */
 import { Readable } from "node:stream";
 import { create as contentDisposition } from "content-disposition";
@@ -12,12 +11,11 @@ import type { OpenFile } from "./service.ts";
 /** Disconnects a client that reads nothing for this long. */
 const MAX_STALL_MS = 30_000;
 
-/** Returns the last segment of a path. */
 function savedAs(name: string | null): string | undefined {
   return name?.split("/").at(-1);
 }
 
-/** Keeps a browser from rendering the answer, whatever its type. */
+/** Keeps a browser from rendering the response, whatever its type. */
 export function setDownloadHeaders(reply: FastifyReply, contentType: string, name: string | null): void {
   reply.headers({
     "content-type": contentType,
@@ -76,7 +74,10 @@ export async function sendContent(
   return reply.send(await openStream(content.stream(from, length), reply));
 }
 
-/** Reads the first bytes before the answer starts, so that a missing content is an error and not a broken answer. */
+/**
+ * Reads the first bytes before the response starts, so that a missing content causes an error and not a broken
+ * response.
+ */
 export async function openStream(bytes: AsyncIterable<Buffer>, reply: FastifyReply): Promise<Readable> {
   const pieces = bytes[Symbol.asyncIterator]();
   const first = await pieces.next();
@@ -112,7 +113,7 @@ function isKnown(header: string, tag: string): boolean {
 
 type Part = { from: number; length: number } | "whole" | "unsatisfiable";
 
-/** Reads a single range; anything else is answered in full, as the RFC allows. */
+/** Parses a single range; for anything else the whole content is sent, as the RFC allows. */
 function parseRange(header: string, size: number): Part {
   const found = /^bytes=(\d{0,15})-(\d{0,15})$/i.exec(header.trim());
   const [, first = "", last = ""] = found ?? [];

@@ -1,7 +1,6 @@
 /**
- * Files over one store of contents: uploads of keys, files given to processes, and artifacts. A key sees its own
- * uploads, and with
- * the scope processes:all those of every key: knowing a digest does not grant access.
+ * Uploads of keys, files given to processes, and artifacts, over one store of contents. A key sees its own uploads,
+ * and with the scope processes:all those of every key: knowing a digest does not grant access.
  */
 import { type PageRequest, readNumberedPage } from "#api/bounds/page.ts";
 import type { Db } from "#api/db/pool.ts";
@@ -34,7 +33,7 @@ import {
 import { createUploadCount, limitBytes, tooLarge } from "./uploads.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
-/** Reading an upload keeps it alive; this is recorded at most this often. */
+/** A read extends the life of an upload; recorded at most this often. */
 const USE_NOTED_MS = 60 * 60_000;
 
 type Viewer = Pick<Caller, "id" | "scopes">;
@@ -45,7 +44,6 @@ export interface FilesDeps {
   config: { maxFileBytes: number; fileTtlDays: number; maxStoredBytes: number | null };
   /** Called for each finished upload, with the bytes received. */
   onUpload?: (outcome: "stored" | "failed", bytes: number) => void;
-  /** Called for each refused upload. */
   onRefused?: (reason: FileRefusal) => void;
 }
 
@@ -149,9 +147,8 @@ export function createFiles(deps: FilesDeps) {
     isStoreReachable: () => contents.isReachable(),
 
     /**
-     * Stores the bytes as they arrive. `takes` opens them once they are accepted. Throws body_too_large,
-     * too_many_uploads, storage_full,
-     * and what the bytes throw.
+     * Stores the bytes as they arrive; `takes` opens them after the upload is accepted. Throws body_too_large,
+     * too_many_uploads, storage_full, and errors of the bytes.
      */
     upload: (...given: Parameters<typeof takeUpload>) => takeUpload(...given).catch(noteRefusal),
 
@@ -202,7 +199,7 @@ export function createFiles(deps: FilesDeps) {
       return openOf("process_files", processId, name, refusal, key);
     },
 
-    /** Opens all artifacts, each when it is pulled. Throws not_found, process_not_idle. */
+    /** Opens each artifact when it is pulled. Throws not_found, process_not_idle. */
     async openAllArtifacts(
       processId: number,
       key?: string,
@@ -235,7 +232,7 @@ function refuseUnknown(digest: Digest): never {
   );
 }
 
-/** A queued or running run has taken the previous artifacts and stores its own at its end. */
+/** A queued or running run has discarded the previous artifacts and stores new ones at its end. */
 function requireEnded(id: number, state: string): void {
   if (state === "idle") return;
   throw new AppError(

@@ -1,4 +1,3 @@
-/** Wires one server's file store: contents, uploads and artifacts over them, and the sweeps. */
 import { tmpdir } from "node:os";
 import type { Config } from "#api/config.ts";
 import type { Pool } from "#api/db/pool.ts";
@@ -14,11 +13,10 @@ import { createWorkspaces } from "./workspaces.ts";
 export interface FileStorage extends AsyncDisposable {
   files: Files;
   workspaces: ProcessFiles;
-  /** Store for other data identified by digest. */
+  /** For other data identified by digest. */
   contents: ContentStore;
-  /** Starts the sweeps. */
   start(): void;
-  /** On shutdown: ends all waits on the object store and starts no new ones. */
+  /** On shutdown: ends all waits for the object store and starts no new ones. */
   giveUp(): void;
 }
 

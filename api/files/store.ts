@@ -1,4 +1,4 @@
-/** The statements of uploads, and of what processes were given and left. */
+/** Statements for uploads and for the files that processes were given and left. */
 import type { PageRequest } from "#api/bounds/page.ts";
 import type { Db } from "#api/db/pool.ts";
 import { allowStoredBytes, storageFull, toStorageFull } from "#api/db/stored-bytes.ts";
@@ -16,7 +16,10 @@ function uploadColumns(db: Db) {
     f.used_at as "usedAt", f.position`;
 }
 
-/** The content has to be there. `isNew`: the owner had not uploaded it before; else what it says no more of stays. Throws storage_full. */
+/**
+ * The content must exist. `isNew` is true if the owner had not uploaded it before; otherwise fields not given keep
+ * their values. Throws storage_full.
+ */
 export async function upsertFile(
   db: Db,
   file: { owner: string; digest: Digest; name: string | null; contentType: string },
@@ -39,7 +42,7 @@ export async function upsertFile(
   return row as StoredUpload & { isNew: boolean };
 }
 
-/** Counts what a run is about to leave, each content once. Throws storage_full. */
+/** Counts the artifacts a run is about to leave, each content once. Throws storage_full. */
 export async function countLeft(
   db: Db,
   processId: number,
@@ -57,8 +60,8 @@ export async function countLeft(
 }
 
 /**
- * What may still come of the owner's, by the same count: `check` throws storage_full. Whether there is room when all has come is for
- * the statement that stores it.
+ * Checks room for pending bytes, counted as in the statement that stores them: `check` throws storage_full. Only that
+ * statement decides.
  */
 export async function readRoom(
   db: Db,
@@ -74,14 +77,14 @@ export async function readRoom(
   };
 }
 
-/** Whose a process is, as its files are counted; undefined: it is gone. */
+/** Returns the owner to whom the files of a process count, or undefined for a deleted process. */
 export async function readProcessOwner(db: Db, processId: number): Promise<string | undefined> {
   const [row] = await db<{ owner: string }[]>`
     select coalesce(key_id, creator) as owner from processes where id = ${processId}`;
   return row?.owner;
 }
 
-/** Of the digests those that are counted for the owner. */
+/** Returns the digests that already count for the owner. */
 export async function findCounted(db: Db, owner: string, digests: readonly Digest[]): Promise<Set<Digest>> {
   const rows = await db<{ digest: Digest }[]>`
     select digest from stored_contents
@@ -89,14 +92,14 @@ export async function findCounted(db: Db, owner: string, digests: readonly Diges
   return new Set(rows.map(({ digest }) => digest));
 }
 
-/** What the owner keeps, each content once. */
+/** Counts each content once. */
 export async function readStoredBytes(db: Db, owner: string): Promise<number> {
   const [row] = await db<{ bytes: number }[]>`
     select bytes from stored_bytes where project = ${PROJECT} and owner = ${owner}`;
   return row?.bytes ?? 0;
 }
 
-/** `all`: also those of other owners; one's own comes first. */
+/** `all` includes files of other owners; the owner's own comes first. */
 export async function findFile(
   db: Db,
   digest: Digest,
@@ -110,7 +113,7 @@ export async function findFile(
   return row ?? null;
 }
 
-/** One page, newest first. `owner` null: of all. */
+/** Newest first. A null `owner` lists the files of all owners. */
 export async function listFiles(
   db: Db,
   filter: FileFilter & { owner: string | null },
@@ -127,7 +130,7 @@ export async function listFiles(
     order by f.position desc limit ${limit}`;
 }
 
-/** Removes the owner's file; with `all`, where it has none, those of all. False: there was none. */
+/** Deletes the owner's file; with `all` and no own file, those of every owner. Returns false if there was none. */
 export async function deleteFile(
   db: Db,
   digest: Digest,
@@ -140,7 +143,7 @@ export async function deleteFile(
   return rows.length > 0;
 }
 
-/** Those of the digests that the owner has, with how they are; they are kept for as long again. */
+/** Returns the files that the owner has among the digests, and restarts their retention. */
 export async function useFiles(
   db: Db,
   digests: readonly Digest[],
@@ -160,7 +163,10 @@ export async function useFiles(
   return new Map(rows.map(({ digest, size, contentType }) => [digest, { size, contentType }]));
 }
 
-/** The state of a process, and what its last run left, by name: of the same moment. Null: there is no such process. */
+/**
+ * Returns the state of a process and the artifacts of its last run by name, read at the same moment; null for a
+ * missing process.
+ */
 export async function readLeft(
   db: Db,
   processId: number,
@@ -175,7 +181,7 @@ export async function readLeft(
   return { ...row, files: rows.filter((file) => file.name !== null) };
 }
 
-/** `state`: of the process. Null: there is no such process. `file` null: it has none of this name. */
+/** Returns null for a missing process, and a null `file` if none has this name. `state` is that of the process. */
 export async function findProcessFile(
   db: Db,
   which: "process_files" | "process_artifacts",
@@ -192,7 +198,7 @@ export async function findProcessFile(
   return { state: row.state, file: row.name === null ? null : { ...row, name: row.name } };
 }
 
-/** Removes uploads that were not used for `days`. Returns how many. */
+/** Removes uploads not used for `days`; returns their number. */
 export async function deleteUnusedFiles(db: Db, days: number, maxRows: number): Promise<number> {
   const rows = await db`
     delete from files where ctid = any(array(

@@ -18,7 +18,7 @@ import { deleteUnusedFiles } from "./store.ts";
 
 const SWEEP_INTERVAL_MS = 10 * 60_000;
 const BATCH_ROWS = 200;
-/** Failures of one place in a batch: if it is down, every removal there fails. */
+/** Failures of one place per batch: if it is down, every removal there fails. */
 const MAX_FAILURES = 3;
 /** Writes mark their blob every 30 s, and a new content gets its references soon: both take far less than this. */
 export const ABANDONED_MS = 10 * 60_000;
@@ -42,7 +42,7 @@ export function startFileSweeps(sweep: FileSweep): AsyncDisposable {
   });
 }
 
-/** Sweeps once and returns how many files, contents and blobs it removed. Stops early when the signal aborts. */
+/** Sweeps once and returns the number of files, contents and blobs removed. Stops early when the signal aborts. */
 export async function sweepFiles(
   { pool, contents, ttlDays, log, onSwept = () => {} }: FileSweep,
   abandonedMs: number,
@@ -68,7 +68,7 @@ async function removeContents(db: Db, unusedMs: number, maxRows: number): Promis
   return unused.length === 0 ? 0 : deleteUnusedContents(db, unused, unusedMs);
 }
 
-/** Removes bytes first and their row afterwards, so that the next sweep can retry a failed removal. */
+/** Removes the bytes before their row, so that the next sweep can retry a failed removal. */
 async function removeBlobs(
   pool: Pool,
   contents: Pick<ContentStore, "placeOf">,

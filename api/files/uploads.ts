@@ -1,7 +1,6 @@
-/** Limits the size of an upload and the number of concurrent ones. */
 import { AppError } from "../errors.ts";
 
-/** Concurrent uploads, each with some buffers: of all callers, and of one. */
+/** Each upload uses some buffers. */
 const MAX_UPLOADS = 32;
 const MAX_UPLOADS_PER_CALLER = 8;
 const RETRY_AFTER_SECONDS = 2;
@@ -13,7 +12,7 @@ export function tooLarge(maxBytes: number): AppError {
   );
 }
 
-/** Passes the bytes on; throws body_too_large at the first byte too many. */
+/** Throws body_too_large at the first byte over the limit. */
 export async function* limitBytes(
   bytes: AsyncIterable<Uint8Array>,
   maxBytes: number,
@@ -28,7 +27,7 @@ export async function* limitBytes(
   }
 }
 
-/** Counts uploads in progress. `begin` throws too_many_uploads; disposing its result ends the upload. */
+/** `begin` throws too_many_uploads; disposing its result ends the upload. */
 export function createUploadCount(): { begin(caller: string): Disposable } {
   const running = new Map<string, number>();
   let all = 0;

@@ -1,7 +1,6 @@
 /**
  * File access for processes: finds or stores the files they are given, reads them for runs, and stores artifacts. The
- * rows that
- * refer to contents are written together with the process and with the end of its run.
+ * rows that refer to contents are written together with the process and with the end of its run.
  */
 
 import { createHash } from "node:crypto";
@@ -28,7 +27,7 @@ import type { ContentStore } from "./contents/contents.ts";
 import { type Digest, digestOf, fileIdOf, fileIdSchema } from "./model.ts";
 import { countLeft, findCounted, readProcessOwner, readStoredBytes, useFiles } from "./store.ts";
 
-/** Contents of one process that are stored concurrently. */
+/** Concurrent stores per process. */
 const MAX_AT_ONCE = 4;
 
 export interface WorkspacesDeps {
@@ -39,7 +38,6 @@ export interface WorkspacesDeps {
   /** Limit per key; null for none. */
   maxStoredBytes: number | null;
   spools: Spools;
-  /** Called for each refused file. */
   onRefused?: (reason: FileRefusal) => void;
 }
 
@@ -53,9 +51,8 @@ export function createWorkspaces({
   onRefused = () => {},
 }: WorkspacesDeps): ProcessFiles {
   /**
-   * Checks room before storing bytes that would only be swept again. The statement that counts them decides; this
-   * check keeps a key
-   * without room from filling the store between two sweeps. Throws storage_full.
+   * Checks for room before storing bytes that would only be swept again. The statement that counts them decides; this
+   * check keeps a key without room from filling the store between two sweeps. Throws storage_full.
    */
   async function checkRoom(owner: string, pending: readonly Pending[]): Promise<void> {
     if (maxStoredBytes === null || pending.length === 0) return;
@@ -185,7 +182,6 @@ async function openContent(contents: ContentStore, id: string, owner?: string): 
   return content;
 }
 
-/** Contents about to be stored. */
 interface Pending {
   size: number;
   read(): Promise<AsyncIterable<Uint8Array>>;

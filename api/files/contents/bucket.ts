@@ -1,6 +1,6 @@
 /**
- * Blobs as objects of an S3-compatible bucket. Address, region and credentials are the client library's own settings
- * (AWS_ENDPOINT_URL_S3, AWS_REGION, AWS_ACCESS_KEY_ID, web identity, instance roles …). Loaded only if a bucket is
+ * Blobs as objects of an S3-compatible bucket. The client library's own settings (AWS_ENDPOINT_URL_S3, AWS_REGION,
+ * AWS_ACCESS_KEY_ID, web identity, instance roles …) give address, region and credentials. Loaded only if a bucket is
  * configured.
  */
 
@@ -24,25 +24,25 @@ import type { ModuleLogger } from "#sdk";
 import { AppError } from "../../errors.ts";
 import type { BlobStore } from "./blobs.ts";
 
-/** Multipart uploads use parts of this size: a whole number of chunks, and at least the 5 MiB that S3 requires. */
+/** Part size of multipart uploads: a whole number of chunks, and at least the 5 MiB that S3 requires. */
 const PART_BYTES = 8 * 1024 * 1024;
 const MAX_ATTEMPTS = 3;
 const FIRST_RETRY_MS = 100;
 const RETRY_AFTER_SECONDS = 5;
-/** Bytes per request when reading a whole content, so that a slow client holds no connection. */
+/** Bytes per request when reading a whole content, so that a slow client does not occupy a connection. */
 const READ_BYTES = 4 * 1024 * 1024;
 
 export interface BucketOptions {
   pathStyle: boolean;
-  /** Deadline of one attempt, including the bodies of its request (at most 8 MiB) and answer. */
+  /** Deadline of one attempt, including the bodies of its request (at most 8 MiB) and response. */
   attemptTimeoutMs: number;
   log: Pick<ModuleLogger, "warn">;
 }
 
 export interface Bucket extends BlobStore {
-  /** Whether the bucket answers without an error. */
+  /** True if the bucket responds without an error. */
   isReachable(): Promise<boolean>;
-  /** Rejects what is waiting and everything later. */
+  /** Rejects waiting and later requests. */
   close(): void;
 }
 
@@ -52,12 +52,12 @@ export function createBucket(place: string, { pathStyle, attemptTimeoutMs, log }
   const folder = pathname.replace(/^\/|\/$/g, "");
   const keyOf = (id: string) => (folder === "" ? id : `${folder}/${id}`);
   const closing = new AbortController();
-  // By default the library writes warnings to the console, between the lines of the log.
+  // By default the library writes warnings to the console, between log lines.
   const quiet = () => {};
   const logger = { trace: quiet, debug: quiet, info: quiet, error: quiet, warn: warnInLog };
   const client = new S3Client({
     forcePathStyle: pathStyle,
-    // An attempt ends with the body of its answer, which the library's own retries do not cover.
+    // An attempt includes reading the response body, which the library's own retries do not cover.
     maxAttempts: 1,
     logger,
     // Many compatible stores do not support the newer checksums.
@@ -71,8 +71,7 @@ export function createBucket(place: string, { pathStyle, attemptTimeoutMs, log }
   }
 
   /**
-   * Makes one attempt. Ends at its deadline or with the store, whatever the library waits for: credentials, a
-   * connection, a body.
+   * Ends at the deadline or when the store closes, even if the library waits for credentials, a connection or a body.
    */
   function attemptOnce<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const signal = AbortSignal.any([closing.signal, AbortSignal.timeout(attemptTimeoutMs)]);
@@ -162,7 +161,7 @@ export function createBucket(place: string, { pathStyle, attemptTimeoutMs, log }
         await attemptOnce((abortSignal) => client.send(new HeadBucketCommand({ Bucket }), { abortSignal }));
         return true;
       } catch (error) {
-        // Credentials may allow objects but not questions about their bucket.
+        // Credentials may allow objects but not requests about their bucket.
         return statusOf(error) === FORBIDDEN;
       }
     },
@@ -174,14 +173,14 @@ export function createBucket(place: string, { pathStyle, attemptTimeoutMs, log }
 }
 
 const FORBIDDEN = 403;
-/** Client errors that are worth a retry. */
+/** Client errors worth a retry. */
 const NOT_NOW = [408, 429];
 
 function statusOf(error: unknown): number | undefined {
   return (error as { $metadata?: { httpStatusCode?: number } } | null)?.$metadata?.httpStatusCode;
 }
 
-/** Another attempt would fail the same way. */
+/** Returns whether another attempt would fail the same way. */
 function isRefusal(error: unknown): boolean {
   const status = statusOf(error) ?? 0;
   return status >= 400 && status < 500 && !NOT_NOW.includes(status);
@@ -195,7 +194,7 @@ function unavailable(cause: unknown): AppError {
   );
 }
 
-/** Yields at least one part and marks the last. Buffers are reused for every second part. */
+/** Yields at least one part and marks the last. Buffers alternate: every second part reuses one. */
 async function* inParts(chunks: AsyncIterable<Buffer>): AsyncGenerator<{ bytes: Buffer; isLast: boolean }> {
   const memory: Buffer[] = [];
   let count = 0;

@@ -1,13 +1,12 @@
-/** Reads contents and compares them with their digest, so that a store returning other bytes causes an error. */
+/** Compares contents with their digest, so that a store returning other bytes causes an error. */
 import { createHash } from "node:crypto";
 import { AppError } from "../../errors.ts";
 import type { Digest } from "../model.ts";
 import { type BlobStore, CHUNK_BYTES } from "./blobs.ts";
 
 /**
- * A stored content. Reading rejects if bytes are missing or differ: a content read from start to end, at once or in
- * pieces, is
- * compared with its digest before its last bytes are handed over.
+ * A stored content. Reading rejects if bytes are missing or differ: a read from start to end, whole or in pieces, is
+ * compared with the digest before the last bytes are returned.
  */
 export interface OpenContent {
   size: number;
@@ -16,9 +15,8 @@ export interface OpenContent {
 }
 
 /**
- * Hands over the last bytes only if all bytes match the digest. A range of a multi-chunk content is verified only
- * when it completes
- * a sequential read: reading all of a large content for each of its ranges would cost too much.
+ * Returns the last bytes only if all bytes match the digest. A range of a multi-chunk content is verified only when
+ * it completes a sequential read: reading a large content completely for each range would cost too much.
  */
 export function openChecked(
   { read, stream }: Pick<BlobStore, "read" | "stream">,

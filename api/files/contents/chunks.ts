@@ -1,14 +1,13 @@
-/** Blobs as rows of Postgres, in chunks. */
 import { createSharedLimit, type SharedLimit } from "#api/bounds/shared-limit.ts";
 import type { Db } from "#api/db/pool.ts";
 import { PROJECT } from "../model.ts";
 import { type BlobStore, CHUNK_BYTES } from "./blobs.ts";
 
-/** Bytes that a reader holds at once. */
+/** Bytes that a reader holds in memory. */
 const READ_BYTES = 2 * CHUNK_BYTES;
 /**
- * Statements of all uploads and downloads, so that connections remain for everything else. The last is for keys that
- * use none.
+ * Concurrent statements of all uploads and downloads, so that connections remain for everything else. The last is for
+ * keys that use none.
  */
 const MAX_STATEMENTS = 4;
 
@@ -60,9 +59,8 @@ function storeFor(db: Db, statements: SharedLimit, key: string): BlobStore {
 }
 
 /**
- * Commits without waiting for the disk: the row that makes the blob a content comes later in the same log, and that
- * one waits. No
- * chunk is larger than CHUNK_BYTES.
+ * Commits without waiting for the disk: the row that makes the blob a content comes later in the same log, and its
+ * commit waits. No chunk is larger than CHUNK_BYTES.
  */
 async function insertChunk(db: Db, blob: string, endsAt: number, bytes: Buffer): Promise<void> {
   await db`
@@ -71,7 +69,7 @@ async function insertChunk(db: Db, blob: string, endsAt: number, bytes: Buffer):
     select ${PROJECT}, ${blob}::uuid, ${endsAt}::bigint, ${bytes}::bytea from quick`;
 }
 
-/** Throws if a part is missing. */
+/** Throws if a chunk is missing. */
 async function readChunks(db: Db, blob: string, offset: number, length: number): Promise<Buffer> {
   const end = offset + length;
   const rows = await db<{ bytes: Buffer }[]>`

@@ -1,7 +1,6 @@
 /**
- * Contents: bytes identified by their digest, each stored once. `put` streams bytes to their storage, and one
- * statement makes them
- * a content when complete; abandoned bytes are removed at once or by a sweep.
+ * Contents: bytes identified by their digest, each stored once. `put` streams bytes into a blob, and one statement
+ * makes the complete blob a content. Abandoned blobs are removed at once or by a sweep.
  */
 import { createHash } from "node:crypto";
 import type { Pool } from "#api/db/pool.ts";
@@ -37,15 +36,14 @@ export interface StoredContent {
 
 /** `key` names the key whose share of connections is used. */
 export interface ContentStore {
-  /** Reads the bytes as fast as they are stored, holding little in memory. Rejects as `bytes` do. */
+  /** Reads the bytes as fast as they are stored, with little in memory. Rejects as `bytes` do. */
   put(bytes: AsyncIterable<Uint8Array>, key?: string): Promise<StoredContent>;
-  /** Returns null if no content has this digest. */
   open(digest: Digest, key?: string): Promise<OpenContent | null>;
-  /** Returns what all replicas store, at most a minute old. */
+  /** Returns the total stored by all replicas, at most a minute old. */
   measure(): Promise<StoredBytes>;
-  /** Whether the object store answers; null without one. Concurrent callers share one request. */
+  /** Returns whether the object store responds; null without one. Concurrent callers share one request. */
   isReachable(): Promise<boolean | null>;
-  /** Returns the store for this place. Throws for a bucket if none is configured. */
+  /** Throws for a bucket if none is configured. */
   placeOf(place: string): BlobStore;
 }
 
@@ -54,7 +52,7 @@ export interface StoredBytes {
   bytes: number;
 }
 
-/** Only a bucket can be asked whether it answers. */
+/** Only a bucket has a reachability check. */
 type Place = BlobStore & Partial<Pick<Bucket, "isReachable">>;
 
 export interface ContentsOptions {
@@ -110,7 +108,7 @@ export function createContents({ db, bucket, log }: ContentsOptions): ContentSto
       if (blob === null) throw new Error("an upload took too long and was abandoned");
       isContent = blob === id;
     } catch (error) {
-      // A removal would fail too, and the caller waits: the next sweep cleans up.
+      // A removal would fail too while the caller waits: the next sweep cleans up.
       isAway = error instanceof AppError && error.code === "storage_unavailable";
       throw error;
     } finally {
@@ -133,7 +131,7 @@ export function createContents({ db, bucket, log }: ContentsOptions): ContentSto
       try {
         const first = await measured.next();
         const second = first.done ? first : await measured.next();
-        // Hashing alone tells whether the content is already stored.
+        // Hashing alone shows whether the content is already stored.
         const whole = () => ({ digest: hash.copy().digest("hex"), size });
         if (second.done && (await touchContent(db, whole().digest))) return whole();
         await store(joined([first, second], measured), whole, key);
@@ -203,7 +201,6 @@ async function* inChunks(
   yield last;
 }
 
-/** Yields the bytes already read, then the rest. */
 async function* joined(
   taken: IteratorResult<Buffer, undefined>[],
   rest: AsyncIterator<Buffer, undefined>,

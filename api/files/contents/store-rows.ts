@@ -1,7 +1,6 @@
 import type { Db } from "#api/db/pool.ts";
 import { type Digest, PROJECT } from "../model.ts";
 
-/** Location of a content's bytes. */
 export interface BlobPlace {
   id: string;
   /** `postgres`, or the folder of a bucket. */
@@ -12,14 +11,14 @@ export interface DoomedBlob extends BlobPlace {
   upload: string | null;
 }
 
-/** Inserts a blob before it is written and returns its id. */
+/** Call before writing the blob. Returns its id. */
 export async function insertBlob(db: Db, place: string): Promise<string> {
   const [row] = await db<{ id: string }[]>`
     insert into blobs (project, place) values (${PROJECT}, ${place}) returning id`;
   return (row as { id: string }).id;
 }
 
-/** Records the upload before any part of it is stored. */
+/** Call before storing any part of the upload. */
 export async function noteUpload(db: Db, id: string, upload: string): Promise<void> {
   await db`update blobs set upload = ${upload} where project = ${PROJECT} and id = ${id}::uuid`;
 }
@@ -29,7 +28,7 @@ export async function touchBlob(db: Db, id: string): Promise<void> {
   await db`update blobs set touched_at = now() where project = ${PROJECT} and id = ${id}::uuid and not doomed`;
 }
 
-/** Returns whether the content exists, and keeps it for a while even if nothing refers to it. */
+/** Returns whether the content exists, and protects it from sweeps for a while. */
 export async function touchContent(db: Db, digest: Digest): Promise<boolean> {
   const { count } = await db`
     update contents set used_at = now() where project = ${PROJECT} and digest = ${digest}`;
@@ -37,9 +36,8 @@ export async function touchContent(db: Db, digest: Digest): Promise<boolean> {
 }
 
 /**
- * Makes a complete blob the content of this digest. Returns the blob of the content, which is another one if the
- * content already
- * existed; null if a sweep has given this blob up.
+ * Makes a complete blob the content of this digest. Returns the blob of the content: another one if the content
+ * already existed, null if a sweep has given up this blob.
  */
 export async function insertContent(
   db: Db,
@@ -64,7 +62,7 @@ export async function findContent(db: Db, digest: Digest): Promise<(BlobPlace & 
   return row ?? null;
 }
 
-/** Locks and returns contents that nothing has referred to for a while. */
+/** Locks and returns contents that have had no references for a while. */
 export async function lockUnusedContents(db: Db, unusedMs: number, maxRows: number): Promise<Digest[]> {
   const rows = await db<{ digest: Digest }[]>`
     select digest from contents c
@@ -73,7 +71,7 @@ export async function lockUnusedContents(db: Db, unusedMs: number, maxRows: numb
   return rows.map(({ digest }) => digest);
 }
 
-/** Deletes locked contents. Only this statement sees references made before the lock was taken. */
+/** Deletes locked contents. Only a new statement sees references made before the lock was taken. */
 export async function deleteUnusedContents(
   db: Db,
   digests: readonly Digest[],
@@ -114,9 +112,8 @@ export async function lockBlob(db: Db, id: string): Promise<void> {
 }
 
 /**
- * Gives up locked blobs. Only this statement sees blobs that became contents before the lock was taken. Each counts
- * as tried now,
- * so that a blob that cannot be removed does not delay others.
+ * Gives up locked blobs. Only a new statement sees blobs that became contents before the lock was taken. Marks each
+ * as tried now, so that a blob that cannot be removed does not delay others.
  */
 export async function doomBlobs(db: Db, ids: readonly string[]): Promise<DoomedBlob[]> {
   return db<DoomedBlob[]>`
@@ -135,7 +132,6 @@ export async function deleteBlobs(db: Db, ids: readonly string[]): Promise<void>
     delete from blobs where project = ${PROJECT} and doomed and id::text = any(${[...ids]}::text[])`;
 }
 
-/** Returns the bytes of all contents, for the metrics. */
 export async function sumContents(db: Db): Promise<{ contents: number; bytes: number }> {
   const [row] = await db<{ contents: number; bytes: number }[]>`
     select count(*) as contents, coalesce(sum(size), 0)::bigint as bytes from contents`;
