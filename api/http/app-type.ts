@@ -13,11 +13,11 @@ export type App = FastifyInstance<
 declare module "fastify" {
   interface FastifyContextConfig {
     public?: boolean;
-    /** Set by `requireScope` through the route's hooks, and read by the OpenAPI document. */
+    /** Set by `requireScope`; the OpenAPI document reads it. */
     scope?: string;
     /**
-     * Keeps accepting this POST, PUT, PATCH or DELETE while the server shuts down; `elsewhere` only if no
-     * other server can do it.
+     * Keeps accepting this POST, PUT, PATCH or DELETE while the server shuts down; `elsewhere` only if no other
+     * server can do it.
      */
     whileDraining?: true | "elsewhere";
     /** Reads large integers of the body as RawIntegers. */

@@ -1,6 +1,6 @@
 /**
- * Authenticates and authorizes callers. Every route names a scope or says that it is public; a route that
- * does neither stops the server from being built.
+ * Authenticates and authorizes callers. Every route names a scope or declares itself public; otherwise the server
+ * cannot be built.
  */
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { ServerResponse } from "node:http";
@@ -33,7 +33,7 @@ export interface Caller {
   roleId?: string;
 }
 
-/** Rights that decide which tools a caller sees and what happens to its calls. Empty without a stored key. */
+/** Rights that decide which tools a caller sees and how its calls are treated. Empty without a stored key. */
 export function rightsOf(caller: Caller | null): Pick<Caller, "keyId" | "roleId"> {
   const { keyId, roleId } = caller ?? {};
   return { ...(keyId !== undefined && { keyId }), ...(roleId !== undefined && { roleId }) };
@@ -57,7 +57,7 @@ export interface VerifiedKey {
 }
 
 export interface KeyVerifier {
-  /** Returns null for a key that is unknown, revoked or expired. Rejects if that cannot be known now. */
+  /** Returns null for an unknown, revoked or expired key. Rejects if the database cannot tell right now. */
   verify(key: string): Promise<VerifiedKey | null>;
   find(id: string): VerifiedKey | null;
 }
@@ -81,7 +81,7 @@ const anyKeyHooks = new WeakSet<object>();
 
 /**
  * A hook for a route: `onRequest: requireScope('processes:read')` (also works as preHandler). Fails with 403
- * `forbidden`, which names the scope.
+ * `forbidden` that names the scope.
  */
 export function requireScope(scope: Scope): onRequestAsyncHookHandler {
   const hook = async (request: FastifyRequest): Promise<void> => {
@@ -96,8 +96,8 @@ export function requireScope(scope: Scope): onRequestAsyncHookHandler {
 }
 
 /**
- * Makes every route whose path begins with `prefix` call `check` before its handler. Call it before the
- * routes are added. `check` throws for what does not exist for the caller.
+ * Makes every route whose path begins with `prefix` call `check` before its handler. Call before adding the routes.
+ * `check` throws if the object does not exist for the caller.
  */
 export function guardRoutes(
   app: App,
@@ -108,23 +108,20 @@ export function guardRoutes(
   app.addHook("onRoute", (route) => {
     if (route.url !== prefix && !route.url.startsWith(`${prefix}/`)) return;
     const own = [route.preHandler ?? []].flat() as (typeof guard)[];
-    // A HEAD route is made from the GET route, which has the guard already.
+    // A HEAD route derives from the GET route, which already has the guard.
     if (!own.includes(guard)) route.preHandler = [guard, ...own];
   });
 }
 
 /** A hook for a route that any key may use, whatever its scopes: `onRequest: requireKey()`. */
 export function requireKey(): onRequestAsyncHookHandler {
-  // Callers without a key are refused before any route's own hooks.
+  // Callers without a key are refused before any route's hooks.
   const hook = async (): Promise<void> => {};
   anyKeyHooks.add(hook);
   return hook;
 }
 
-/**
- * Adds `request.caller` to all routes, ends open requests of revoked keys, and checks that no route is left
- * open.
- */
+/** Adds `request.caller` to all routes, ends open requests of revoked keys, and checks that no route is left open. */
 export function registerAuth(app: App, { apiKey, keys }: AuthOptions): void {
   const expected = apiKey === null ? null : digest(apiKey);
   app.decorateRequest("caller", null);
@@ -164,8 +161,8 @@ function readKey(header: string | undefined): string | null {
 }
 
 /**
- * Without a bootstrap key everyone on this machine is let in, but a stored key still counts with its scopes
- * and role, and not at all once it is revoked.
+ * Without a bootstrap key, everyone on this machine is let in. A stored key still counts with its scopes and role,
+ * and is refused once revoked.
  */
 async function identify(
   key: string | null,
@@ -185,7 +182,7 @@ function callerOf({ id, name, scopes, roleId }: VerifiedKey): Caller {
   return { kind: "key", id, name, scopes, keyId: id, ...(roleId === null ? {} : { roleId }) };
 }
 
-/** A key that is revoked while a read waits gets no response, and its streams are cut off. */
+/** When a key is revoked, its waiting reads get no response and its streams are cut off. */
 function endWithTheKey(app: App, keys: KeyVerifier): void {
   const open = new Map<ServerResponse, string>();
   app.addHook("onRequest", async (request, reply) => {

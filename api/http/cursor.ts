@@ -1,6 +1,6 @@
 /**
- * Opaque cursors of listings: the sort key of the last item, with a checksum, so that a cursor that was shortened,
- * edited or made up is refused instead of listing from somewhere else.
+ * Opaque cursors of listings: the sort key of the last item with a checksum, so that a shortened, edited or made-up
+ * cursor is refused instead of listing from somewhere else.
  */
 import { createHash } from "node:crypto";
 import { z } from "zod";
@@ -10,16 +10,13 @@ import { AppError } from "../errors.ts";
 const CHECKSUM_BYTES = 6;
 export const MAX_CURSOR_CHARACTERS = 500;
 
-/** Encodes a position. A cursor of one listing (`kind`) is invalid in another. */
+/** A cursor of one listing (`kind`) is invalid in another. */
 export function encodeCursor(kind: string, position: unknown): string {
   const payload = Buffer.from(JSON.stringify(position));
   return Buffer.concat([checksum(kind, payload), payload]).toString("base64url");
 }
 
-/**
- * Decodes a cursor that `encodeCursor` made for the same kind. `schema` validates the position. Throws
- * AppError `invalid_cursor`.
- */
+/** `schema` validates the position. Throws AppError `invalid_cursor`. */
 export function decodeCursor<S extends z.ZodType>(kind: string, schema: S, cursor: string): z.output<S> {
   const bytes = Buffer.from(cursor, "base64url");
   const payload = bytes.subarray(CHECKSUM_BYTES);

@@ -1,6 +1,6 @@
 /**
- * Turns errors into HTTP responses: `{error, code, requestId, issues?}`. From 500 on the cause goes to the
- * log only; no stack, secret or script source ever leaves.
+ * Turns errors into HTTP responses: `{error, code, requestId, issues?}`. From 500 on, only the log gets the cause.
+ * Responses never contain a stack, a secret or script source.
  */
 import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
@@ -14,7 +14,7 @@ import type { App } from "./app-type.ts";
 
 const DATABASE_RETRY_SECONDS = 2;
 const MAX_ISSUES = 50;
-/** A client that still sends this long after its refusal is cut off. */
+/** Disconnects a client that still sends this long after its refusal. */
 const LINGER_MS = 2000;
 const PLACES: Record<string, string> = { querystring: "query" };
 
@@ -69,9 +69,9 @@ export function answerError(
 }
 
 /**
- * Sends an error while the request still arrives, such as a body that is too large. Closing the connection
- * while the client sends would reset it, and the client might never read why: so the rest is read and thrown
- * away for a while. A server that is shutting down closes its connections all the same.
+ * Sends an error while the request still arrives, for example when the body is too large. Closing the connection now
+ * would reset it, and the client might never read why, so the rest is read and discarded for a while. A server that
+ * is shutting down closes its connections anyway.
  */
 function outlastRequest({ raw: body }: FastifyRequest, reply: FastifyReply): void {
   if (body.complete || body.destroyed) return;
@@ -90,12 +90,12 @@ function outlastRequest({ raw: body }: FastifyRequest, reply: FastifyReply): voi
   body.resume();
 }
 
-/** The connection ended in the middle of the body. Node's error for it looks like a lost database. */
+/** The connection ended in the middle of the body. Node's error for that looks like a lost database. */
 function hasLeft(error: FastifyError | Error, request: FastifyRequest): boolean {
   return request.raw.readableAborted && "code" in error && error.code === "ECONNRESET";
 }
 
-/** No client reads it: it serves the metrics. */
+/** No client reads this; the metrics count it. */
 const CLIENT_LEFT = new AppError("invalid_request", "The connection ended before the request was complete.");
 
 /** Turns any error into one of the catalogue. Unknown errors become `internal_error` without details. */
@@ -168,7 +168,7 @@ function describeFrameworkError(error: FastifyError): AppError | null {
   return null;
 }
 
-/** Requests that cannot be parsed as HTTP have neither request nor reply. */
+/** Such requests cannot be parsed as HTTP, so they have neither request nor reply. */
 export function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === "ECONNRESET" || socket.destroyed || !socket.writable) {
     socket.destroy();

@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import type { FastifyReply } from "fastify";
 
-/** A client that reads nothing for this long is cut off. It resumes by `Last-Event-ID`. */
+/** Disconnects a client that reads nothing for this long. It resumes by `Last-Event-ID`. */
 const MAX_STALL_MS = 30_000;
 const MAX_BUFFER_BYTES = 64 * 1024;
 

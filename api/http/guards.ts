@@ -1,6 +1,6 @@
 /**
- * Refuses requests before a route sees them: too many connections, new work while the server stops,
- * everything while the database is unreachable, and web pages of other origins in anonymous mode.
+ * Refuses requests before a route sees them: too many connections, new work while the server stops, everything while
+ * the database is unreachable, and web pages of other origins in anonymous mode.
  */
 import { readFileSync } from "node:fs";
 import type { Socket } from "node:net";
@@ -11,7 +11,7 @@ import { AppError } from "../errors.ts";
 import type { App } from "./app-type.ts";
 
 export interface Lifecycle {
-  /** True from the first stop signal on: not ready any more, but still accepting requests. */
+  /** True from the first stop signal on: no longer ready, but still accepting requests. */
   readonly leaving: boolean;
   /** True once new work is refused, after load balancers have had time to deregister this server. */
   readonly draining: boolean;
@@ -48,11 +48,11 @@ export function createLifecycle(): Lifecycle {
 }
 
 /**
- * While leaving, connections are not kept, so that clients open their next one to another server. While
- * draining, new work gets 503 `shutting_down`, except for what other servers do instead; reads continue.
+ * While leaving, connections are closed after each response, so that clients open their next one to another server.
+ * While draining, new work gets 503 `shutting_down` unless no other server can do it; reads continue.
  */
 export function registerLifecycle(app: App, lifecycle: Lifecycle, isHandingOver: () => boolean): void {
-  // Check at the end of each response, so that requests from before the signal are included.
+  // Checked at the end of each response, to include requests from before the signal.
   app.addHook("onSend", (_request, reply, _payload, done) => {
     if (lifecycle.leaving) reply.header("connection", "close");
     done();
@@ -72,7 +72,8 @@ export function registerLifecycle(app: App, lifecycle: Lifecycle, isHandingOver:
 }
 
 /**
- * Register before the routes: no request may hang in a query that never returns. 503 `database_unavailable`.
+ * Register before the routes: no request may hang in a query that never returns. Fails with 503
+ * `database_unavailable`.
  */
 export function registerDatabaseGuard(app: App, database: { readonly reachable: boolean }): void {
   app.addHook("onRequest", async (request) => {
@@ -87,8 +88,8 @@ export function registerDatabaseGuard(app: App, database: { readonly reachable: 
 }
 
 /**
- * Only for anonymous mode: any site may send a browser to 127.0.0.1 (cross-site requests), or point its own
- * name there (DNS rebinding). Programs like curl send neither a foreign Host nor an Origin. 403 `forbidden`.
+ * Only for anonymous mode: any site may send a browser to 127.0.0.1 (cross-site requests), or point a domain there
+ * (DNS rebinding). Programs like curl send neither a foreign Host nor an Origin. Fails with 403 `forbidden`.
  */
 export function registerLocalGuard(app: App): void {
   app.addHook("onRequest", async (request) => {
@@ -110,7 +111,7 @@ export function registerLocalGuard(app: App): void {
 }
 
 /**
- * Postgres cannot store NUL: refused here in paths and queries, and in bodies by their schemas. 400
+ * Postgres cannot store NUL. Refuses it in paths and queries; the schemas refuse it in bodies. Fails with 400
  * `invalid_request`.
  */
 export function registerNulGuard(app: App): void {
@@ -131,7 +132,7 @@ function comesFromAnotherSite(request: FastifyRequest, host = ""): boolean {
   return isWrite && site !== undefined && site !== "same-origin" && site !== "none";
 }
 
-/** Most requests have one of the names that the error lists. */
+/** Cheap check first: most requests use one of the listed names. */
 const isLocalName = (name: string) => LOCAL_NAMES.includes(name) || isLoopbackHost(name);
 const LOCAL_NAMES = ["localhost", "127.0.0.1", "::1"];
 
@@ -143,14 +144,14 @@ function hostNameOf(host: string): string {
 const MAX_CONNECTIONS = 10_000;
 const MIN_CONNECTIONS = 16;
 /**
- * Descriptors reserved for everything but client connections: 60 of an idle server, 8 per run, and those of
- * tools and the database.
+ * Descriptors reserved for everything but client connections: 60 of an idle server, 8 per run, and those of tools and
+ * the database.
  */
 const RESERVED_DESCRIPTORS = 160;
-/** The server refuses to start with fewer: it needs them with some runs and some clients. */
+/** The server refuses to start with fewer, because it could not serve some runs and clients at once. */
 export const MIN_DESCRIPTORS = 256;
 
-/** Returns the limit of open files of this process, or null if the system does not report it (no /proc). */
+/** Returns this process's limit of open files, or null if the system does not report it (no /proc). */
 export function readDescriptorLimit(): number | null {
   try {
     const found = /^Max open files +(\d+|unlimited)/m.exec(readFileSync("/proc/self/limits", "latin1"))?.[1];
@@ -169,8 +170,8 @@ export function countAllowedConnections(descriptors: number | null): number {
 }
 
 /**
- * Each address may hold a quarter of all connections without having sent a valid key. Beyond that its oldest
- * such connection is closed: a client that sends its request at once gets in, even during a flood.
+ * Each address may have a quarter of all connections without a valid key. Beyond that its oldest such connection is
+ * closed: a client that sends its request at once gets in, even during a flood.
  */
 export function registerConnectionLimits(app: App): void {
   const max = countAllowedConnections(readDescriptorLimit());
@@ -201,9 +202,8 @@ export function registerConnectionLimits(app: App): void {
 }
 
 /**
- * Limits requests per client and window, if configured. Counts before a key is refused, so guessing is
- * limited too. A client is a key from one address, or an address. Health checks and other replicas are not
- * counted.
+ * Limits requests per client and window, if configured. Counts before a key is refused, so guessing is limited too. A
+ * client is a key from one address, or an address. Health checks and other replicas do not count.
  */
 export async function registerRateLimit(
   app: App,

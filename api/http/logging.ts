@@ -1,4 +1,3 @@
-/** Logs JSON lines with request ids and without secrets. */
 import { type DestinationStream, type Logger, type LoggerOptions as LoggerSettings, pino } from "pino";
 import { readFailure } from "../bounds/failure-text.ts";
 import type { Config } from "../config.ts";
@@ -24,8 +23,8 @@ export interface LoggerOptions {
 }
 
 /**
- * Replaces fields that hold secrets by name, and every appearance of the API key, the database password and
- * the redactor's secrets in a finished line, wherever it came from.
+ * Replaces fields named like secrets, and every occurrence of the API key, the database password and the redactor's
+ * secrets in a finished line.
  */
 export function createLogger(
   config: Pick<Config, "logLevel" | "apiKey" | "databaseUrl">,
@@ -62,9 +61,7 @@ export function createLogger(
   return pino(settings, options.stream);
 }
 
-/**
- * A module's error may throw again when it is read: then the line has its reason, or at least the message.
- */
+/** Reading a module's error may throw again: the line then has that reason, or at least the message. */
 function readUnwritable(given: readonly unknown[]): [object, string] {
   const message = given.find((part) => typeof part === "string") ?? "something that cannot be written";
   let thrown: unknown;

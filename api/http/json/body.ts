@@ -8,21 +8,20 @@ import { isJsonObject, parseExactJson } from "#sdk";
 import type { App } from "../app-type.ts";
 import { createLargeJson, MAX_BODY_DEPTH } from "./large.ts";
 
-/** Default of routes without `bodyLimit`. */
+/** Default for routes without `bodyLimit`. */
 export const MAX_BODY_BYTES = 1024 * 1024;
 /**
- * Limit of routes that take an input (1 MiB) and more: still parsed on this thread. Larger limits use
- * `large.ts`.
+ * Limit of routes that accept an input (1 MiB) and more; still parsed on this thread. Larger limits use `large.ts`.
  */
 export const MAX_BODY_WITH_INPUT_BYTES = 2 * MAX_BODY_BYTES;
 
-/** Validating more members would hold up every other request. */
+/** Validating more members would block other requests. */
 const MAX_MEMBERS = 1000;
 const MAX_INNER_MEMBERS = 5000;
-/** The caller's own data, which no schema of ours looks into. */
+/** Data of the caller that our schemas do not inspect. */
 const CALLER_DATA = new Set(["input", "parameters", "data"]);
 
-/** `application/json-patch+json` is what RFC 6902 calls a JSON Patch. */
+/** `application/json-patch+json` is the type that RFC 6902 registers for a JSON Patch. */
 const JSON_TYPES = ["application/json", "application/json-patch+json"];
 
 type BodyDone = (failure: Error | null, body?: unknown) => void;
@@ -32,8 +31,8 @@ const PIECE_BYTES = 256;
 const RETRY_AFTER_SECONDS = 2;
 
 /**
- * Replaces fastify's parsers. A missing body counts as `{}`, so that a schema can name what is missing.
- * `maxPendingBytes` bounds all bodies being received; a key may hold half of it.
+ * Replaces fastify's parsers. A missing body counts as `{}`, so that a schema can name missing members.
+ * `maxPendingBytes` bounds all bodies being received; a key may use half of it.
  */
 export function registerJsonBody(app: App, maxPendingBytes: number): void {
   const room = createSharedRoom(maxPendingBytes, maxPendingBytes / 2);
@@ -68,7 +67,7 @@ export function registerJsonBody(app: App, maxPendingBytes: number): void {
       });
     });
   });
-  // Runs after every refusal of the caller. It also covers files, which would be stored compressed.
+  // Runs after every refusal of the caller. Also covers files, which would otherwise be stored compressed.
   app.addHook("preParsing", (request, reply, payload, done) => {
     if (/^(identity)?$/i.test(request.headers["content-encoding"] ?? "")) return done(null, payload);
     reply.header("accept-encoding", "identity");
@@ -85,8 +84,8 @@ export function registerJsonBody(app: App, maxPendingBytes: number): void {
 }
 
 /**
- * Calls `done` once: with the whole body, or with an error. Its memory is released by then. A body in one
- * piece holds nothing.
+ * Calls `done` once, with the whole body or with an error, after releasing its memory. A body in one piece is not
+ * counted.
  */
 function receiveBody(
   { headers, routeOptions, caller, ip }: FastifyRequest,
@@ -153,8 +152,8 @@ function busy(max: number): AppError {
 }
 
 /**
- * Locates the mistake in refused text. V8 quotes the text around it, which is left out: it may hold a script
- * or a secret.
+ * Locates the mistake in refused text. Leaves out V8's quote of the text around it, which may contain a script or a
+ * secret.
  */
 function describeProblem(text: string): string {
   try {
@@ -166,7 +165,7 @@ function describeProblem(text: string): string {
   }
 }
 
-/** Returns why the body has too many members to be validated in time, or null. */
+/** Returns why the body has too many members to validate in time, or null. */
 function findExcess(body: unknown): string | null {
   if (!isJsonObject(body)) return null;
   // Read keys only: pairing 80,000 of them with their values costs as much as parsing the body.

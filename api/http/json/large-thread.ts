@@ -1,13 +1,10 @@
-/**
- * Thread that parses request bodies too large for the one that serves requests. They consist of texts and
- * little else.
- */
+/** Thread that parses request bodies too large for the main thread. They consist almost entirely of texts. */
 import { parentPort } from "node:worker_threads";
 import { measureDepth } from "#kernel/json-depth.ts";
 import { type LargeJsonAnswer, MAX_BODY_DEPTH } from "./large.ts";
 
 const MAX_KEYS = 20;
-/** Bounds everything beside the texts, as JSON: handing over large data would hold up the waiting thread. */
+/** Limit for everything beside the texts, as JSON: transferring much other data would block the waiting thread. */
 const MAX_OTHER_CHARACTERS = 64 * 1024;
 
 const TOO_MUCH: LargeJsonAnswer = {

@@ -1,7 +1,7 @@
 /**
- * Parses request bodies of more than 1 MiB, which few routes take (definitions of services), in a thread: a
- * document of 30 MiB must not hold up every other request. The thread returns texts and little else: handing
- * over other data would cost this thread as much as parsing it.
+ * Parses request bodies over 1 MiB, which few routes accept (definitions of services), in a thread: a document of 30
+ * MiB must not block other requests. The thread returns almost only texts, because transferring other data would cost
+ * this thread as much as parsing it.
  */
 
 import { AppError } from "#api/errors.ts";

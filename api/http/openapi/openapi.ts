@@ -1,4 +1,4 @@
-/** Serves the OpenAPI document, generated from the schemas that validate, and the page that renders it. */
+/** Serves the OpenAPI document, generated from the validating schemas, and a page that renders it. */
 import swagger from "@fastify/swagger";
 import swaggerUi from "@fastify/swagger-ui";
 import type { FastifyPluginAsync } from "fastify";
@@ -68,10 +68,7 @@ function nameRest<T extends { url: string; schema: { params?: unknown } }>(route
   return { ...route, url: route.url.replace(/\*$/, ":name"), schema: { ...route.schema, params } };
 }
 
-/**
- * For agents that know only the address. It is the same on every server and reveals nothing of what is
- * installed.
- */
+/** For agents that know only the address. Identical on every server; reveals nothing about installed services. */
 const LLMS_TEXT = `# Cyrnel
 
 > A server that runs TypeScript you write, in a sandbox, and lets it call tools: functions of the services installed here.
@@ -98,7 +95,7 @@ Requests need an API key, \`Authorization: Bearer <key>\`, unless the server has
 - [MCP](/mcp): the same as a Model Context Protocol server (Streamable HTTP): run, search_tools, read_tool, resume, result
 `;
 
-/** These need no key, and every asset comes from this server. */
+/** These routes need no key, and every asset comes from this server. */
 export async function registerDocumentation(app: App): Promise<void> {
   app.get("/openapi.json", { config: { public: true }, schema: { hide: true } }, async (_request, reply) =>
     reply.type("application/json; charset=utf-8").serializer(String).send(JSON.stringify(app.swagger())),

@@ -1,4 +1,4 @@
-/** Shortens the generated document: repeated parts are written once, under `components`. */
+/** Shortens the generated document: writes repeated parts once, under `components`. */
 import { STATUS_CODES } from "node:http";
 import type { jsonSchemaTransformObject } from "fastify-type-provider-zod";
 import { ERROR_CATALOGUE, type ErrorCode } from "../../errors.ts";
@@ -24,7 +24,7 @@ export function shareComponents(document: Document): Document {
   return dropInputSuffixes(document);
 }
 
-/** Replaces error responses with references. Each route keeps its own description: the codes it may return. */
+/** Each route keeps its own description: the codes it may return. */
 function shareErrorResponses(operations: Operation[]): Record<string, unknown> {
   const shared: Record<string, unknown> = {};
   for (const { responses } of operations) {
@@ -40,7 +40,6 @@ function shareErrorResponses(operations: Operation[]): Record<string, unknown> {
   return shared;
 }
 
-/** Replaces parameters that several operations take with references. */
 function shareParameters(operations: Operation[]): Record<string, unknown> {
   const uses = new Map<string, number>();
   for (const parameter of operations.flatMap(({ parameters = [] }) => parameters)) {
@@ -73,7 +72,7 @@ function codesOf(status: number): ErrorCode[] {
   );
 }
 
-/** The schema library lists every named schema twice, as input and as output: removes those that nothing refers to. */
+/** The schema library lists every named schema twice, as input and as output: removes unused ones. */
 function keepUsed(document: Document, schemas: Record<string, unknown>): void {
   for (let dropped = true; dropped; ) {
     const text = JSON.stringify(document);
