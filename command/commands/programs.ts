@@ -1,6 +1,7 @@
 /** Commands that are entry files of the server: execve replaces this program, so signals and exit codes are theirs. */
 import { join } from "node:path";
 import type { Command } from "commander";
+import { CLIENT_NAMES, installMcp } from "../mcp-install.ts";
 import { act, type Session, type Shell } from "../session.ts";
 import { addCommand, examples } from "./resource.ts";
 
@@ -32,12 +33,22 @@ export function addPrograms(program: Command, shell: Shell): void {
       examples("cyrnel serve", "DATABASE_URL=postgres://… CYRNEL_API_KEY=… cyrnel serve --host 0.0.0.0"),
     )
     .action(act(shell, serve));
-  addCommand(program, "mcp", "Relays a server's MCP endpoint over stdio, for clients that start a program.")
-    .addHelpText(
-      "after",
-      '\nExample, for a client\'s settings:\n  { "command": "npx", "args": ["cyrnel", "mcp"], "env": { "CYRNEL_API_KEY": "…" } }',
-    )
+  const relays = "Relays a server's MCP endpoint over stdio, for clients that start a program";
+  const mcps = addCommand(program, "mcp", `${relays}.`);
+  mcps
+    .command("relay", { isDefault: true })
+    .summary(relays)
+    .description(`${relays}; also without the word relay.`)
     .action(act(shell, mcp));
+  addCommand(
+    mcps,
+    "install",
+    "Adds this command to the settings of an MCP client, with the address and key given to it. Prints what to add if the file cannot be changed.",
+  )
+    .argument("<client>", CLIENT_NAMES.join(", "))
+    .option("--print", "only print what to add, without the key")
+    .addHelpText("after", examples("cyrnel mcp install cursor", "cyrnel mcp install vscode --print"))
+    .action(act(shell, installMcp));
   const secrets = addCommand(program, "secrets", "Manages the key that encrypts secrets.");
   addCommand(
     secrets,

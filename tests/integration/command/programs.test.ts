@@ -1,7 +1,7 @@
 /** Commands that start programs of the server, the launcher under other Nodes, completions and help. */
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { chmod, copyFile, mkdir } from "node:fs/promises";
+import { chmod, copyFile, lstat, mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -109,6 +109,79 @@ describe("doctor", () => {
     });
     expect(broken.code).toBe(1);
     expect(broken.stdout).toContain("FAIL PORT:");
+  });
+});
+
+describe("mcp install", () => {
+  const LAUNCHER = path.join(PROJECT, "command/cyrnel");
+  const install = (HOME: string, ...args: string[]) =>
+    cyrnel(["mcp", "install", ...args], {
+      environment: { HOME, CYRNEL_URL: "http://127.0.0.1:9", CYRNEL_API_KEY: KEY },
+    });
+
+  test.each([
+    ["claude-code", ".claude.json", "mcpServers"],
+    ["claude-desktop", ".config/Claude/claude_desktop_config.json", "mcpServers"],
+    ["cursor", ".cursor/mcp.json", "mcpServers"],
+    ["vscode", ".config/Code/User/mcp.json", "servers"],
+  ])("adds the command to the settings of %s and keeps the rest", async (client, name, servers) => {
+    const home = path.join(folder.path, "home", client);
+    const file = path.join(home, name);
+    const added = await install(home, client);
+    expect(added).toMatchObject({ code: 0, stdout: `Added cyrnel to ${file}. Restart the client.\n` });
+    const { [servers]: made } = JSON.parse(await readFile(file, "utf8"));
+    expect(made.cyrnel).toEqual({
+      ...(client === "vscode" && { type: "stdio" }),
+      command: LAUNCHER,
+      args: ["mcp"],
+      env: { CYRNEL_URL: "http://127.0.0.1:9", CYRNEL_API_KEY: KEY },
+    });
+    const before = { theme: "dark", [servers]: { other: { command: "x" }, cyrnel: { command: "old" } } };
+    await writeFile(file, JSON.stringify(before), { mode: 0o644 });
+    expect((await install(home, client)).code).toBe(0);
+    const after = { ...before, [servers]: { other: { command: "x" }, cyrnel: made.cyrnel } };
+    expect(JSON.parse(await readFile(file, "utf8"))).toEqual(after);
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    expect(await readdir(path.dirname(file))).toEqual([path.basename(file)]);
+  });
+
+  test("follows a link instead of replacing it", async () => {
+    const home = path.join(folder.path, "linked");
+    await mkdir(path.join(home, ".cursor"), { recursive: true });
+    const real = await folder.write("dotfiles.json", "{}");
+    await symlink(real, path.join(home, ".cursor/mcp.json"));
+    expect((await install(home, "cursor")).code).toBe(0);
+    expect((await lstat(path.join(home, ".cursor/mcp.json"))).isSymbolicLink()).toBe(true);
+    expect(await readFile(real, "utf8")).toContain(LAUNCHER);
+  });
+
+  test.each([
+    ["has comments", '{ // mine\n "servers": {} }', "it is not a JSON object"],
+    ["is a list", "[]", "it is not a JSON object"],
+    ["has no object of servers", '{"servers": "none"}', "it is not a JSON object"],
+    ["is a folder", null, "EISDIR"],
+  ])("prints what to add, without the key, where the file %s", async (what, content, reason) => {
+    const home = path.join(folder.path, what);
+    const file = path.join(home, ".config/Code/User/mcp.json");
+    await mkdir(content === null ? file : path.dirname(file), { recursive: true });
+    if (content !== null) await writeFile(file, content);
+    const ended = await install(home, "vscode");
+    expect(ended.code).toBe(1);
+    expect(ended.stderr).toContain(`${file} was not changed: ${reason}`);
+    expect(ended.json().servers.cyrnel).toMatchObject({ command: LAUNCHER, args: ["mcp"] });
+    expect(ended.stdout + ended.stderr).not.toContain(KEY);
+    if (content !== null) expect(await readFile(file, "utf8")).toBe(content);
+  });
+
+  test("--print writes nothing, and an unknown client is refused with the known ones", async () => {
+    const home = path.join(folder.path, "untouched");
+    const printed = await install(home, "cursor", "--print");
+    expect([printed.code, Object.keys(printed.json())]).toEqual([0, ["mcpServers"]]);
+    expect(printed.stdout).not.toContain(KEY);
+    expect(existsSync(home)).toBe(false);
+    const unknown = await install(home, "emacs");
+    expect(unknown.code).toBe(2);
+    expect(unknown.stderr).toContain("claude-code, claude-desktop, cursor");
   });
 });
 
