@@ -1,4 +1,4 @@
-/** One board per service, kept while the service is enabled. Parameters were checked against the input schemas. */
+/** Keeps one board per service while the service is enabled. Parameters were checked against the input schemas. */
 import { z } from "zod";
 import { createAdapter } from "#modules/shared/adapter.ts";
 import type { AdapterModule } from "#sdk";

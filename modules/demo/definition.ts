@@ -1,4 +1,4 @@
-/** What the demo offers: tools, settings and secrets of every kind that a console or a client shows. */
+/** The demo's tools, settings and secrets: one of every kind that a console or a client shows. */
 import type { ServiceDefinition } from "#sdk";
 
 const task = {

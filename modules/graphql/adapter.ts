@@ -1,6 +1,6 @@
 /**
  * GraphQL endpoints as services: one tool per query and mutation field, each with one operation that is posted. The
- * library is loaded at the first use: a server without such services does without it.
+ * library is loaded at its first use, because many servers have no such service.
  */
 import { createAdapter, mustWaitForSecrets } from "#modules/shared/adapter.ts";
 import { quoteForeign } from "#modules/shared/failures.ts";
@@ -20,7 +20,7 @@ const MAX_SERVICE_DESCRIPTION_CHARACTERS = 4000;
 const MAX_GENERATE_MS = 60_000;
 const GENERATION_LIMITS = { maxHeapMb: 768, maxYoungHeapMb: 64, maxWaiting: 100, idleMs: 10_000 };
 
-/** Of a service whose endpoint has not told its schema yet: it has no tools either. */
+/** For a service whose endpoint has not sent its schema yet: it has no tools either. */
 const NO_SCHEMA = "type Query { none: Boolean }";
 
 interface Host {
@@ -30,9 +30,8 @@ interface Host {
 
 interface Service {
   endpoint: Endpoint;
-  /** Made at the first call. */
   operations(): Promise<Operations>;
-  /** Ends calls under way. */
+  /** Aborts calls in progress. */
   gone: AbortController;
 }
 
@@ -93,13 +92,13 @@ export function createGraphqlAdapter(): AdapterModule {
       if (!("definition" in use)) return originOf(readDomain(use.adapterDomain).endpoint);
       const { readDefinition } = await import("./generate/definition.ts");
       const { endpoint, schema } = readDefinition(use.definition);
-      // A schema that is there is not asked for.
+      // Without a stored schema, the adapter asks the endpoint for it.
       return schema === null ? originOf(endpoint) : [];
     },
   });
 }
 
-/** In a thread of its own, bounded in time and memory: a large schema takes a second, a hostile one never ends. */
+/** Runs in its own thread, limited in time and memory: a large schema takes a second, a hostile one never ends. */
 async function generate(
   thread: JobThread<GenerateJob, GenerateAnswer>,
   job: GenerateJob,
@@ -143,7 +142,7 @@ function makeEndpoint(
   };
 }
 
-/** The schema the endpoint tells; null where it wants credentials first and there are none yet. */
+/** Returns the endpoint's schema, or null if it requires credentials that the service does not have yet. */
 async function ask(
   host: Host,
   endpoint: string | null,
@@ -163,7 +162,7 @@ async function ask(
   }
 }
 
-/** `data` is the field's value. What the endpoint says went wrong is thrown, also beside a value. */
+/** `data` is the field's value. Throws the errors that the endpoint reports, even beside a value. */
 function readResult(tool: ToolDomain, { data, errors, status }: GraphqlAnswer): unknown {
   const value = data?.[tool.field] ?? null;
   if (errors.length > 0) {
@@ -189,7 +188,10 @@ function describeService(definition: Definition, made: Generated): ServiceDefini
   };
 }
 
-/** An endpoint that tells its schema to known callers only: the service comes first, then its secrets, then its tools. */
+/**
+ * Describes an endpoint that shows its schema to authenticated callers only: the service is created first, then its
+ * secrets, then its tools.
+ */
 function describeLocked(definition: Definition): ServiceDefinition {
   return {
     ...settingsOf(definition, null),

@@ -1,4 +1,3 @@
-/** Settings of the module and of each service: one schema each that checks, documents and fills in defaults. */
 import { z } from "zod";
 import { findUrlProblem, httpConfigFields } from "#modules/shared/settings.ts";
 import { refuseSettings } from "./failures.ts";
@@ -34,7 +33,7 @@ const endpoint = z
   .max(8192)
   .describe("http or https URL that operations are posted to; requests carry the service's secrets.");
 
-/** With the definition's own endpoint as the default; without one, it must be set. */
+/** The definition's endpoint becomes the default; without one, the setting is required. */
 export function serviceConfigSchema(definedEndpoint: string | null) {
   return z.strictObject({
     endpoint: definedEndpoint === null ? endpoint : endpoint.default(definedEndpoint),
@@ -42,7 +41,7 @@ export function serviceConfigSchema(definedEndpoint: string | null) {
   });
 }
 
-/** @throws GraphqlFailure for what is no http(s) URL, or holds credentials. */
+/** @throws GraphqlFailure for a URL that is not http(s) or contains credentials */
 export function readEndpoint(text: string, where: string): URL {
   const problem = findUrlProblem(text);
   if (problem !== null) throw refuseSettings(`${where}: ${problem}.`);

@@ -1,4 +1,3 @@
-/** Adapter data of services and tools, stored by the host. */
 import { z } from "zod";
 
 export const serviceDomainSchema = z.object({

@@ -1,4 +1,3 @@
-/** How this adapter fails. */
 import { AdapterFailure, quoteForeign } from "#modules/shared/failures.ts";
 
 export type FailureCode =
@@ -22,7 +21,7 @@ export const refuseSettings = (problem: string) => new GraphqlFailure("graphql_b
 
 const MAX_MESSAGE_CHARACTERS = 2000;
 
-/** The message of what a library has thrown about foreign input. */
+/** Returns the message of a library's error about foreign input. */
 export function messageOf(error: unknown): string {
   if (error instanceof RangeError && /call stack/i.test(error.message)) return "it is nested too deeply";
   return quoteForeign(error instanceof Error ? error.message : String(error), MAX_MESSAGE_CHARACTERS);

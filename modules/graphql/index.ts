@@ -1,4 +1,3 @@
-/** Entry of the module: its manifest and `instantiate`. */
 import { toSettingsSchema } from "#modules/shared/settings.ts";
 import type { AdapterModule, ModuleManifest } from "#sdk";
 import { createGraphqlAdapter } from "./adapter.ts";

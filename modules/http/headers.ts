@@ -1,4 +1,4 @@
-/** Decides which headers a script may send, and which of an answer it sees. */
+/** Decides which headers a script may send, and which headers of a response it sees. */
 
 export const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 /** RFC 9110 without line breaks. */
@@ -6,7 +6,7 @@ const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 /** Set by the URL, the rule and the connection: they say who asks whom, and where a message ends. */
 const RESERVED = new Set([
-  // Redaction needs codings that the host can decode.
+  // Redaction works only on codings that the host can decode.
   "accept-encoding",
   "authorization",
   "connection",
@@ -39,7 +39,10 @@ const RESERVED = new Set([
 ]);
 const RESERVED_PREFIXES = ["proxy-", "sec-", "x-forwarded", "x-rewrite-"];
 
-/** Tell a server behind a proxy who asks, or that the proxy has checked it. A rule may send them, a script may not. */
+/**
+ * Tell a server behind a proxy who asks, or that the proxy has checked the request. A rule may send them, a script
+ * may not.
+ */
 const OF_PROXIES = new Set([
   "client-ip",
   "fastly-client-ip",

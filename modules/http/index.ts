@@ -1,4 +1,3 @@
-/** Entry of the module: its manifest and `instantiate`. */
 import type { AdapterModule, ModuleManifest } from "#sdk";
 import { createHttpAdapter } from "./adapter.ts";
 

@@ -1,6 +1,6 @@
 /**
- * Makes one request from a rule and a script's parameters, and refuses what the rule does not allow: callers may name the tool
- * directly, without `fetch`.
+ * Makes one request from a rule and a script's parameters, and refuses what the rule does not allow: callers may name
+ * the tool directly, without `fetch`.
  */
 import { findMisfit, isBelow, readRequestUrl } from "#modules/shared/fetch-scope.ts";
 import type { CallFiles, FileContent } from "#sdk";
@@ -65,7 +65,7 @@ export function sizeOf(body: Body | undefined): number {
   return "stream" in body ? body.size : body.byteLength;
 }
 
-/** Returns where a redirect leads, or null if the rule does not allow that request. */
+/** Returns the target of a redirect, or null if the rule does not allow that request. */
 export function readTarget(
   rule: Rule,
   credential: Credential | undefined,

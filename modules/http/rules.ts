@@ -1,4 +1,3 @@
-/** Reads and validates the rules of a definition, in the one form that is stored and compared. */
 import { z } from "zod";
 import { findPathProblem, isBelow } from "#modules/shared/fetch-scope.ts";
 import { IDENTIFIER_PATTERN } from "#sdk";
@@ -8,7 +7,7 @@ import { findHeaderProblem, foldHeader, HEADER_NAME, isReservedHeader } from "./
 const MIB = 1024 * 1024;
 const MAX_RULES = 100;
 export const METHODS = ["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"] as const;
-/** They change nothing on a server that follows the standard. */
+/** Change nothing on a server that follows the standard. */
 const SAFE_METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
 
 const headerName = z.string().regex(HEADER_NAME, "expected the name of a header").max(100);
@@ -156,7 +155,7 @@ function checkRule({ name, auth, origins, headers }: Rule): void {
   }
 }
 
-/** A request that fits two rules is refused, so no two rules may overlap. */
+/** A request that matches two rules is refused, so no two rules may overlap. */
 function checkPair(one: Rule, other: Rule): void {
   if (one.name === other.name) throw new DefinitionError(`Two rules have the name ${one.name}.`);
   const origin = one.origins.find((known) => other.origins.includes(known));

@@ -1,4 +1,4 @@
-/** Sends one request and reads its answer: follows redirects as the rule allows, limits the size, never retries. */
+/** Sends one request and reads its response: follows redirects as the rule allows, limits the size, never retries. */
 import { ReadableStream } from "node:stream/web";
 import { beginBody, type IncomingBody, MAX_INLINE_BYTES } from "#kernel/incoming-body.ts";
 import { limitWaits, type Timer } from "#modules/shared/limits.ts";
@@ -11,7 +11,7 @@ import type { Rule } from "./rules.ts";
 const MAX_REDIRECTS = 5;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 const WITHOUT_BODY: ReadonlySet<number> = new Set([101, 204, 205, 304]);
-/** Codings that fetch decodes. It decodes nothing if the list has any other. */
+/** Codings that fetch decodes. It decodes nothing if the list contains any other. */
 const DECODED: ReadonlySet<string> = new Set(["gzip", "x-gzip", "deflate", "br", "zstd"]);
 
 export interface Sending {
@@ -19,14 +19,12 @@ export interface Sending {
   rule: Rule;
   credential: Credential | undefined;
   warn: InvokeInput["warn"];
-  /** How long an event stream is read. */
   maxStreamMs: number;
   /** Saves a body that is too large to be inline. Without it every body is inline. */
   save: InvokeInput["save"];
   openStream: InvokeInput["openStream"];
   onStreaming(status: number): void;
   timer: Timer;
-  /** Aborts when the caller cancels or at the deadline. */
   signal: AbortSignal;
 }
 
@@ -36,11 +34,11 @@ export interface Answer {
   headers: [string, string][];
   url: string;
   redirected: boolean;
-  /** `streamed`: bytes that the script has read. */
+  /** `streamed`: number of bytes that the script has read. */
   body: null | { text: string } | { base64: string } | { file: string; size: number } | { streamed: number };
 }
 
-/** @throws HttpError without an answer, the signal's reason on abort */
+/** @throws HttpError without a response, the signal's reason on abort */
 export async function send(request: Request, sending: Sending): Promise<Answer> {
   const what = nameOf(request);
   try {
@@ -71,7 +69,9 @@ interface Followed {
   redirected: boolean;
 }
 
-/** Follows redirects like the fetch standard while the rule allows the next request; otherwise the redirect is the answer. */
+/**
+ * Follows redirects like the fetch standard while the rule allows the next request; otherwise returns the redirect.
+ */
 async function follow(request: Request, sending: Sending, what: string): Promise<Followed> {
   const { rule, credential, signal } = sending;
   const headers = new Headers(request.headers);
@@ -204,7 +204,7 @@ async function requireDecoded(response: Response, what: string): Promise<void> {
   );
 }
 
-/** Counts after decompression, while the body comes in. */
+/** Counts after decompression, while the body arrives. */
 async function* limitBytes(
   body: IncomingBody,
   response: Response,

@@ -1,4 +1,4 @@
-/** Says what a rule allows, for the person who enables it. */
+/** Describes what a rule allows, for the operator who enables it. */
 import type { Auth, Rule } from "./rules.ts";
 import { isDestructive } from "./rules.ts";
 

@@ -1,6 +1,6 @@
 /**
- * MCP servers as services: asks a server for its tools once, holds one connection per service, calls tools over it.
- * The libraries are loaded at the first use: a server without such services does without them.
+ * MCP servers as services: asks a server for its tools once, keeps one connection per service, calls tools over it.
+ * The libraries are loaded at their first use, because many servers have no such service.
  */
 import { createHash } from "node:crypto";
 import { createAdapter, mustWaitForSecrets } from "#modules/shared/adapter.ts";
@@ -147,7 +147,7 @@ function refuseStdio({ context }: Host, definition: ServerDefinition): void {
   );
 }
 
-/** A program gets its secrets as variables: any other way to start it may be another program. */
+/** A program gets its secrets as variables: any other way to start it may start another program. */
 function originOf(definition: ServerDefinition): string {
   if (definition.transport === "http") return new URL(definition.url).origin;
   const { command, args, env } = definition;
@@ -156,7 +156,7 @@ function originOf(definition: ServerDefinition): string {
   return `program ${quoteForeign(command, 200)} (arguments and environment ${hash})`;
 }
 
-/** A definition with the settings of its service; without any, those of a service that has none yet. */
+/** Merges a definition with the settings of its service, or with default settings if the service is new. */
 function resolveServer(
   definition: ServerDefinition,
   given: Pick<ServiceState, "config" | "secrets"> | undefined,
@@ -190,7 +190,10 @@ function describeService(
   };
 }
 
-/** A server that shows its tools to known callers only: the service comes first, then its secrets, then its tools. */
+/**
+ * Describes a server that shows its tools to authenticated callers only: the service is created first, then its
+ * secrets, then its tools.
+ */
 function describeLocked(definition: ServerDefinition, status: number): ServiceDefinition {
   return {
     ...settingsOf(definition),

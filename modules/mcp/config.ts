@@ -1,4 +1,3 @@
-/** Settings of the module and of each service: one schema each that checks, documents and fills in defaults. */
 import { z } from "zod";
 import { httpConfigFields } from "#modules/shared/settings.ts";
 
@@ -46,5 +45,5 @@ export const stdioSecretsSchema = z.strictObject({
     .describe("Environment variables of the program, besides those of the definition."),
 });
 
-/** Headers of the protocol, beside those of HTTP. */
+/** Headers of the protocol, in addition to those of HTTP. */
 export const PROTOCOL_HEADERS = ["last-event-id", "mcp-protocol-version", "mcp-session-id"];

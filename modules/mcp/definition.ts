@@ -1,4 +1,4 @@
-/** What a definition of this adapter may say: where a server is, or how it is started. */
+/** Reads a definition of this adapter: the address of a server, or the command that starts it. */
 import { z } from "zod";
 import { findUrlProblem } from "#modules/shared/settings.ts";
 import { isJsonObject, isRawInteger, type JSONSchema } from "#sdk";
@@ -36,12 +36,12 @@ export const serverDefinitionSchema = z.discriminatedUnion("transport", [httpSer
 });
 export type ServerDefinition = z.infer<typeof serverDefinitionSchema>;
 
-/** What the adapter keeps of a tool: all it needs to call it. */
+/** Adapter data of a tool: everything needed to call it. */
 export const toolDomainSchema = z.object({
   name: z.string(),
-  /** The server has promised structured content. */
+  /** True if the server promises structured content. */
   structured: z.boolean(),
-  /** Its shape, of the output schema, as far as it tells what a text may be read as. */
+  /** Top level of the output schema, used to decide how a text is read. */
   outline: z
     .object({ types: z.array(z.string()).optional(), required: z.array(z.string()).optional() })
     .optional(),
@@ -49,7 +49,7 @@ export const toolDomainSchema = z.object({
 export type ToolDomain = z.infer<typeof toolDomainSchema>;
 type Outline = NonNullable<ToolDomain["outline"]>;
 
-/** The schema itself is a server's claim: it is not compiled here. */
+/** The schema itself is not trusted and not compiled. */
 export function outlineOf({ type, required }: JSONSchema): Outline {
   const types = (Array.isArray(type) ? type : [type]).filter((name) => typeof name === "string");
   return {
@@ -75,7 +75,7 @@ function isOfType(value: unknown, type: string): boolean {
 const EXAMPLES =
   'Expected JSON: {"transport": "http", "url": "https://..."} or {"transport": "stdio", "command": "...", "args": [], "env": {}}.';
 
-/** Reads a definition. @throws McpFailure that says what was expected and what was found. */
+/** @throws McpFailure that says what was expected and what was found */
 export function readDefinition(input: string): ServerDefinition {
   if (input.length > MAX_DEFINITION_CHARACTERS) {
     throw refuse(`it is longer than ${MAX_DEFINITION_CHARACTERS} characters`);

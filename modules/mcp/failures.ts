@@ -1,4 +1,3 @@
-/** How this adapter fails, and what it makes of the errors of its library. */
 import { AdapterFailure, causesOf, findRefusal, quoteForeign } from "#modules/shared/failures.ts";
 
 export type FailureCode =
@@ -19,7 +18,7 @@ export class McpFailure extends AdapterFailure<FailureCode> {
 
 export const refuseSettings = (problem: string) => new McpFailure("mcp_bad_settings", problem);
 
-/** An error of the library or the transport as a failure. Refusals of the host's egress rules stay as they are. */
+/** Converts an error of the library or the transport. Refusals of the host's egress rules stay unchanged. */
 export function toFailure(error: unknown): Error {
   if (error instanceof McpFailure) return error;
   const refusal = findRefusal(error);
@@ -53,14 +52,14 @@ export function toFailure(error: unknown): Error {
   });
 }
 
-/** The library's own error. By name: it is not loaded before a server is asked for something. */
+/** Recognises the library's error by name, because the library may not be loaded yet. */
 function isProtocolError(error: unknown): error is Error & { code: number } {
   return (
     error instanceof Error && error.name === "McpError" && "code" in error && typeof error.code === "number"
   );
 }
 
-/** Of the library, not of the protocol. */
+/** Defined by the library, not by the protocol. */
 const CONNECTION_CLOSED = -32000;
 const REQUEST_TIMEOUT = -32001;
 

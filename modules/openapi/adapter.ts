@@ -84,7 +84,7 @@ export function createOpenApiAdapter(): AdapterModule {
       const config = readServiceConfig(use.config);
       const base = resolveServer(server, config);
       const found = new Map<string, SecretDestination>();
-      // Bind each secret separately: that of one scheme must not go where another's may.
+      // Bind each secret separately: the secret of one scheme must not reach the origins of another.
       const add = (url: string, what: string, secret: string) => {
         const { origin } = new URL(url);
         const place = `${origin} (${what} ${secret})`;
@@ -125,8 +125,8 @@ function bundlingIn(thread: JobThread<GenerationJob, GenerationAnswer>): Bundlin
 type WithoutDocument<Job> = Job extends unknown ? Omit<Job, "document"> : never;
 
 /**
- * Runs in its own thread, one document at a time: a document that takes all memory or all time ends its
- * thread, and the server continues. @throws DocumentError
+ * Runs in its own thread, one document at a time: a document that takes all memory or all time ends its thread, and
+ * the server continues. @throws DocumentError
  */
 async function runJob(
   thread: JobThread<GenerationJob, GenerationAnswer>,

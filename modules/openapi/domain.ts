@@ -1,6 +1,6 @@
 /**
- * What a definition keeps for calls: plain data, written by generate/ and read by call/. The host stores it
- * in plain text, so it is parsed when a service is hydrated.
+ * A definition's data for calls: plain data, written by generate/ and read by call/. The host stores it in plain
+ * text, so it is parsed when a service is hydrated.
  */
 import { z } from "zod";
 
@@ -42,7 +42,7 @@ const bodyPlan = z.object({
 export type BodyPlan = z.infer<typeof bodyPlan>;
 
 /**
- * A document may name millions of files, and each request costs the server's own thread. The host reads fewer
+ * A document may name millions of files, and each request costs the server's own thread. The host's limit is lower
  * still.
  */
 export const MAX_TRIED_FILES = 200;
@@ -56,8 +56,7 @@ const serverPlan = z.object({
 export type ServerPlan = z.infer<typeof serverPlan>;
 
 /**
- * Alternatives, best first. Each lists schemes that are all needed; an empty list means a call without
- * credentials.
+ * Alternatives, best first. Each lists schemes that are all needed; an empty list means a call without credentials.
  */
 const securityPlan = z.array(
   z.array(z.object({ scheme: z.string(), scopes: z.array(z.string()).optional() })),

@@ -24,7 +24,7 @@ export class CallError extends AdapterFailure<CallErrorCode> {
   }
 }
 
-/** The document is refused. The message is for the person who installs it. */
+/** The document is refused. The message is for the operator who installs it. */
 export class DocumentError extends Error {
   override name = "DocumentError";
 }
@@ -36,8 +36,8 @@ export function isConnectionReset(error: unknown): boolean {
 }
 
 /**
- * Describes a transport failure. `what` names the request without its query. Messages of the cause are left
- * out, except those of the egress guard: they may quote the request.
+ * Describes a transport failure. `what` names the request without its query. Omits messages of the cause, except
+ * those of the egress guard: they may quote the request.
  */
 export function describeTransportFailure(error: unknown, what: string): CallError {
   const refusal = findRefusal(error);

@@ -1,6 +1,5 @@
 /**
- * Frame of an adapter: keeps services between set-up and teardown, and refuses calls of services it does not
- * hold.
+ * Frame of an adapter: keeps services between set-up and teardown, and refuses calls of services it does not know.
  */
 import type { z } from "zod";
 import type {
@@ -26,11 +25,9 @@ export interface AdapterParts<Host, Service, Tool> {
   /** The context's `fetch` is the only way out: it enforces the host's egress rules. */
   setup(context: AdapterSetupContext): Host;
   define(host: Host, input: string, given: DefinitionContext | undefined): Promise<ServiceDefinition>;
-  /** See `bundleDefinition` in the contract. */
   bundle?(host: Host, input: string, source: DefinitionSource): Promise<string>;
   hydrate(host: Host, state: ServiceState, tools: ReadonlyMap<string, Tool>): Service | Promise<Service>;
   invoke(host: Host, service: Service, tool: Tool, input: InvokeInput): Promise<unknown>;
-  /** See the contract. */
   savesAnswers?: boolean;
   /** Frees the resources of a service that is removed or replaced. */
   release?(service: Service, why: "gone" | "replaced"): void | Promise<void>;
@@ -94,7 +91,6 @@ export function createAdapter<Host, Service, Tool>(parts: AdapterParts<Host, Ser
   };
 }
 
-/** Reads the stored tools of a service, by id. */
 export function readTools<Tool>(
   { tools }: Pick<ServiceState, "tools">,
   { toolSchema, refuse }: Pick<AdapterParts<unknown, unknown, Tool>, "toolSchema" | "refuse">,

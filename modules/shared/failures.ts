@@ -21,7 +21,6 @@ export class AdapterFailure<Code extends string = string> extends Error {
 
 const MAX_CAUSES = 8;
 
-/** Yields each error of the chain of causes, the outermost first. */
 export function* causesOf(error: unknown): Generator<Error & { code?: unknown }> {
   let current = error;
   for (let depth = 0; depth < MAX_CAUSES && current instanceof Error; depth += 1) {
@@ -30,7 +29,7 @@ export function* causesOf(error: unknown): Generator<Error & { code?: unknown }>
   }
 }
 
-/** Returns the refusal of the host's egress rules, which is passed on unchanged. */
+/** Returns the refusal of the host's egress rules, which the adapter passes on unchanged. */
 export function findRefusal(error: unknown): Error | undefined {
   return causesOf(error).find(({ code }) => code === "egress_refused");
 }
@@ -41,15 +40,15 @@ export function findSystemCode(error: unknown): string | undefined {
 }
 
 /**
- * Makes foreign text storable and printable. A server's answer to a call is left whole: the host cuts it
- * after removing secrets. `maxCharacters` is for text of a definition.
+ * Makes foreign text storable and printable. A server's response to a call stays whole: the host cuts it after
+ * removing secrets. `maxCharacters` is for text of a definition.
  */
 export function quoteForeign(text: string, maxCharacters = Number.POSITIVE_INFINITY): string {
   const clean = cleanText(text).trim();
   return clean.length > maxCharacters ? `${clean.slice(0, maxCharacters - 3).toWellFormed()}...` : clean;
 }
 
-/** Keeps well-formed text, and of control characters only line breaks and tabs. */
+/** Removes lone surrogates and all control characters but line breaks and tabs. */
 export function cleanText(text: string): string {
   return text.toWellFormed().replaceAll(/[^\P{Cc}\n\t]/gu, " ");
 }

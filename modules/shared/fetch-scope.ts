@@ -1,6 +1,6 @@
 /**
- * Matches requests of `fetch` with the scopes of tools. A URL is read here once; the text that was checked is
- * sent. Refuses URLs that servers read in more than one way, so that no request leads elsewhere than its text
+ * Matches requests of `fetch` with the scopes of tools. A URL is read here once, and the text that was checked is
+ * sent. Refuses URLs that servers read in more than one way, so that no request reaches another path than its text
  * says.
  */
 import type { FetchScope } from "#sdk";
@@ -39,8 +39,8 @@ export function readRequestUrl(text: string): ReadUrl {
 }
 
 /**
- * Returns how a server could leave the path by decoding it again, by dropping what follows `;`, `?` or `#` in
- * a segment, or by reading `\` as `/`. Returns null if no segment leads upwards in any of these ways.
+ * Returns how a server could leave the path by decoding it again, by dropping what follows `;`, `?` or `#` in a
+ * segment, or by reading `\` as `/`. Returns null if no segment leads upwards in any of these ways.
  */
 export function findPathProblem(path: string): string | null {
   let text = path;
@@ -75,13 +75,9 @@ function decode(text: string): string | null {
   return OVERLONG.test(bytes.toString("latin1")) ? null : bytes.toString();
 }
 
-/** The first part of a request that is outside of the scope. */
 export type Misfit = "origin" | "path" | "method";
 
-/**
- * Returns null if the scope allows the request. `url` is the result of `readRequestUrl`; `method` is in
- * capitals.
- */
+/** Returns null if the scope allows the request. `url` is the result of `readRequestUrl`; `method` is in capitals. */
 export function findMisfit(scope: FetchScope, url: URL, method: string): Misfit | null {
   if (!scope.origins.includes(url.origin)) return "origin";
   if (!isBelow(url.pathname, scope.pathPrefix)) return "path";
@@ -89,9 +85,9 @@ export function findMisfit(scope: FetchScope, url: URL, method: string): Misfit 
 }
 
 /**
- * Returns one text for all paths that servers may treat alike: decoded as often as possible, in lower case,
- * without empty segments, without what follows `;`, `?` or `#` in a segment, and without dots and spaces at
- * its end. Use it to find what may lie below a prefix, never to prove it.
+ * Returns one text for all paths that servers may treat alike: decoded as often as possible, in lower case, without
+ * empty segments, without what follows `;`, `?` or `#` in a segment, and without dots and spaces at its end. Use it
+ * to find what may be below a prefix, never to prove it.
  */
 export function foldPath(path: string): string {
   let text = path;
@@ -101,7 +97,7 @@ export function foldPath(path: string): string {
   return `/${plain.filter((segment) => segment !== "").join("/")}`;
 }
 
-/** Reports whether the prefix ends at a segment of the path. */
+/** Returns whether the prefix ends at a segment of the path. */
 export function isBelow(path: string, prefix: string): boolean {
   if (!path.startsWith(prefix)) return false;
   return prefix.endsWith("/") || path.length === prefix.length || path[prefix.length] === "/";

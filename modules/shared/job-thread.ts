@@ -1,8 +1,7 @@
 /**
- * A thread that does one job at a time, each within a time limit: exceeding it ends the thread, and the next
- * job gets a new one. It starts with its first job, ends when idle, and never keeps the process alive.
- * (piscina 5.3 and tinypool 2.2 never start a job that waits behind an aborted one, and count its time from
- * when it was given.)
+ * A thread that does one job at a time, each within a time limit: exceeding it ends the thread, and the next job gets
+ * a new one. It starts with its first job, ends when idle, and never keeps the process alive. (piscina 5.3 and
+ * tinypool 2.2 never start a job that waits behind an aborted one, and count its time from when it was given.)
  */
 import { type Transferable, Worker } from "node:worker_threads";
 
@@ -11,7 +10,7 @@ export interface JobThreadLimits {
   /** Heap for new objects. A small one trades speed for a lower peak of memory. */
   maxYoungHeapMb?: number;
   idleMs: number;
-  /** Bounds waiting jobs. Without it the caller gives one at a time. */
+  /** Limits the number of waiting jobs. Without it the caller submits one at a time. */
   maxWaiting?: number;
 }
 
@@ -141,7 +140,6 @@ export function createJobThread<Job, Answer>(entry: URL, limits: JobThreadLimits
         waiting -= 1;
       }
     },
-    /** Ends the running job and those that wait. */
     async [Symbol.asyncDispose]() {
       stops += 1;
       await end();

@@ -1,4 +1,3 @@
-/** Bounds the time of a call, its abort signals, and the size of its response. */
 import { openBody } from "#kernel/incoming-body.ts";
 
 export interface CallLimits {
@@ -25,9 +24,9 @@ export async function* limitWaits<T>(pieces: AsyncIterable<T>, timer: Timer): As
 }
 
 /**
- * Runs `work` with a signal that aborts when the time is up or one of `signals` does; then it rejects with
- * that reason, even if `work` throws another error. (By hand, because the signals of `AbortSignal.timeout`
- * and `any` would live on after each call.)
+ * Runs `work` with a signal that aborts when the time is up or one of `signals` does; then it rejects with that
+ * reason, even if `work` throws another error. (By hand, because the signals of `AbortSignal.timeout` and `any` would
+ * live on after each call.)
  */
 export async function withLimits<T>(
   { timeoutMs, signals, onTimeout, onCancel }: CallLimits,
@@ -81,8 +80,8 @@ export async function orAborted<T>(
 }
 
 /**
- * Returns the beginning of a body, within a time and a size, and closes its connection. `isWhole` is set if
- * the body ended by itself.
+ * Returns the beginning of a body, within a time and a size, and closes its connection. `isWhole` is set if the body
+ * ended by itself.
  */
 export async function readFor(
   response: Response,

@@ -1,4 +1,3 @@
-/** Settings of adapters and their services: schemas, headers and URLs. */
 import { z } from "zod";
 import type { JSONSchema } from "#sdk";
 
@@ -6,7 +5,6 @@ const MIB = 1024 * 1024;
 
 const header = z.record(z.string().min(1).max(200), z.string().max(8192));
 
-/** Settings of services that are called over HTTP. */
 export const httpConfigFields = {
   timeoutMs: z
     .int()
@@ -31,7 +29,7 @@ export const httpSecretsSchema = z.strictObject({
 });
 export type HttpSecrets = z.infer<typeof httpSecretsSchema>;
 
-/** Converts to the JSON Schema of what people write, in which defaults are optional. */
+/** Converts to the JSON Schema of what operators write, in which defaults are optional. */
 export function toSettingsSchema(schema: z.ZodType): JSONSchema {
   return z.toJSONSchema(schema, { io: "input" });
 }
@@ -66,8 +64,8 @@ const HTTP_HEADERS =
   );
 
 /**
- * Returns the headers of every request, in lower case. Secret headers override configured ones. `own` are
- * those of the adapter's protocol. The error names a header that cannot be set, never its value.
+ * Returns the headers of every request, in lower case. Secret headers override configured ones. `own` are those of
+ * the adapter's protocol. The error names a header that cannot be set, never its value.
  */
 export function makeHeaders(
   config: { headers?: Record<string, string> },

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { requireMemoryOrder, runSettings } from "#runner/host/settings-schema.ts";
 import type { JSONSchema } from "#sdk";
 
-/** An isolate with the realm in it takes about 4 MB before a script does anything. */
+/** An isolate with the realm takes about 4 MB before a script runs. */
 const MIN_MEMORY_MB = 16;
 const MAX_MEMORY_MB = 16_384;
 

@@ -4,7 +4,7 @@ import { z } from "zod";
 /** Opens a run: `{"method":"begin","params":…,"start":…}`, in this order; `start` is the first message of the run. */
 export interface BeginParams {
   memoryMb: number;
-  /** Backstop for a single entry into the isolate; the deadline of the owner comes first. */
+  /** Applies to a single entry into the isolate; the deadline of the owner comes first. */
   backstopMs: number;
 }
 

@@ -30,18 +30,17 @@ import type { DoneParams } from "./control.ts";
 import { beginSlotRun } from "./slot-run.ts";
 
 const QUIET_MS = 10_000;
-/** Runs between two readings of an idle slot's memory. */
 const RUNS_PER_MEMORY_CHECK = 16;
-/** Guards a slot that a script took over: it is watched more closely during a run. */
+/** Detects a slot that a script took over; during a run it is watched more closely. */
 const STANDING_WATCH_MS = 250;
 /** Most runs end within a millisecond. Reading /proc starts later, and the CPU time used before counts in full. */
 const FIRST_LOOK_MS = 15;
 const BYTES_PER_MB = 1024 * 1024;
-/** Isolates beside the prepared one: for a run with another limit, and for code caches. */
+/** Isolates beside the prepared one: one for a run with another limit, one for making code caches. */
 const MORE_ISOLATES = 2;
 /** V8 reserves this for the code of an isolate; it counts as data although little of it is used. */
 const CODE_RANGE_MB = 512;
-/** Extra time of a single entry into an isolate: the deadline of the supervisor comes first. */
+/** Applies to a single entry into an isolate, after the deadline of the supervisor. */
 const BACKSTOP_MARGIN_MS = 5_000;
 /** Limit of a single entry in a run without a time limit. */
 const MAX_ENTRY_MS = 24 * 3600 * 1000;
@@ -113,7 +112,7 @@ export async function openSlots(
     cwd,
     bootTimeoutMs: BOOT_TIMEOUT_MS,
     ownLayers: wall.lock === null ? [0, 1] : [0, 1, 3],
-    // The largest run, what a slot may keep from earlier ones, and the code ranges of the isolates it holds at once.
+    // The sum of the largest run, the growth of earlier ones, and the code ranges of all isolates that exist at once.
     inspect: (pid) => wall.admit(pid, toKernelBudget(slotMb) + MORE_ISOLATES * CODE_RANGE_MB * BYTES_PER_MB),
     place: () => wall.place(toGroupBudget(slotMb)),
   };
@@ -152,7 +151,9 @@ export async function openSlots(
   };
 }
 
-/** Slots load this path without the library's loader, which reads files. @throws Error that names the build that was expected. */
+/**
+ * Slots load this path without the library's loader, which reads files. @throws Error that names the expected build
+ */
 function findNativeLibrary(): string {
   const root = dirname(createRequire(import.meta.url).resolve("isolated-vm/package.json"));
   const libc = process.platform === "linux" ? (existsSync("/etc/alpine-release") ? ".musl" : ".glibc") : "";
@@ -240,7 +241,7 @@ function createRunOpener({ config, pool, wall, logger }: RunOpenerParts) {
   };
 }
 
-/** The slot knows best that its isolate was stopped, and what it measured; everything else is the supervisor's outcome. */
+/** The slot reports why its isolate stopped and what it measured; everything else is the supervisor's outcome. */
 function combine(
   outcome: RunOutcome,
   done: DoneParams | null,

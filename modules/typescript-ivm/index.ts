@@ -1,4 +1,3 @@
-/** Entry of the module: what it is, and how to make one. */
 import type { EnvironmentModule, ModuleManifest } from "#sdk";
 import { configJsonSchema } from "./config.ts";
 import { createIvmEnvironment } from "./environment.ts";

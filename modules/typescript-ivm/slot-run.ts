@@ -13,17 +13,19 @@ const NO_EXIT = { code: null, signal: null };
 
 export interface SlotRun {
   readonly child: RunChild;
-  /** Returns what the slot measured, or null if it died or was too late. Call it when the session of the run is over. */
+  /**
+   * Returns the slot's measurements, or null if it died or was too late. Call it when the session of the run is over.
+   */
   finish(): Promise<DoneParams | null>;
-  /** Marks the run as judged: only then may another one begin on the slot. Idempotent. */
+  /** Call it once the run was judged: only then may another one begin on the slot. Idempotent. */
   release(): void;
   /** Resolves to `idle` if the slot can serve another run; otherwise it was killed. Never rejects. */
   readonly left: Promise<"idle" | "killed" | { fault: string }>;
 }
 
 /**
- * Opens a run on an idle slot. The first message over the channel must be `start`. The slot is released after it said `idle` and the
- * run was judged: the end of a run and `idle` may arrive in one read.
+ * Opens a run on an idle slot. The first message over the channel must be `start`. The slot is released after it said
+ * `idle` and the run was judged: the end of a run and `idle` may arrive in one read.
  */
 export function beginSlotRun(slot: Child, params: BeginParams): SlotRun {
   const { channel } = slot;
@@ -123,7 +125,7 @@ export function beginSlotRun(slot: Child, params: BeginParams): SlotRun {
     },
     sendFrame: (pieces) => closed === null && channel.sendFrame(pieces),
     writable: () => channel.writable(),
-    // The slot's own `done` follows.
+    // The slot still has to send `done`.
     bufferedBytes: 0,
     get queuedBytes() {
       return channel.queuedBytes;
@@ -147,7 +149,7 @@ export function beginSlotRun(slot: Child, params: BeginParams): SlotRun {
       get exited() {
         return isGone().then((gone) => (gone ? slot.exited : NO_EXIT));
       },
-      // A living slot writes no last words to wait for.
+      // A running slot has written no fatal error to wait for.
       engineText: async () => ((await isGone()) ? slot.engineText() : ""),
       ranOutOfMemory: () => slot.ranOutOfMemory(),
       kill() {
@@ -160,7 +162,7 @@ export function beginSlotRun(slot: Child, params: BeginParams): SlotRun {
     },
     release() {
       if (isReleased) return;
-      // Nobody would end a run without a holder.
+      // Without a holder the run would never end.
       if (state === "running") kill();
       isReleased = true;
       leaveIfFree();

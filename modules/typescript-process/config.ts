@@ -1,4 +1,3 @@
-/** The settings of this environment: one schema that checks, documents and fills in defaults. */
 import { availableParallelism } from "node:os";
 import { z } from "zod";
 import { requireMemoryOrder, runSettings } from "#runner/host/settings-schema.ts";
@@ -43,8 +42,7 @@ export const processConfigSchema = z.strictObject({
 export type ProcessConfig = z.infer<typeof processConfigSchema>;
 
 /**
- * Checks what the host was configured with and fills in the rest.
- * @throws Error naming the setting that does not fit another one.
+ * Validates the configuration and fills in defaults. @throws Error that names a setting in conflict with another one
  */
 export function readConfig(raw: Record<string, unknown>): ProcessConfig {
   const config = processConfigSchema.parse(raw);

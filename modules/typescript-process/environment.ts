@@ -1,4 +1,4 @@
-/** The default environment: every execution in a locked-down Node process of its own, taken from a pool of warm ones. */
+/** The default environment: each run gets its own locked-down Node process from a pool of warm ones. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type BundledEnvironment, type Children, createEnvironment } from "#runner/host/environment.ts";
@@ -16,10 +16,10 @@ import type { ModuleLogger } from "#sdk";
 import { type ProcessConfig, readConfig } from "./config.ts";
 
 const QUIET_MS = 10_000;
-/** What a child is made of. */
+/** Files that a child needs from the build. */
 const BUILT = ["child.js", "realm.bin"];
 
-/** `folder` holds a build of the child; `test`: how the wall is tested, see WallOptions. */
+/** `folder` holds a build of the child; `test` says how the wall is tested, see WallOptions. */
 export function createProcessEnvironment(
   folder: string = DIST,
   { test = "apart" }: Pick<WallOptions, "test"> = {},

@@ -1,5 +1,3 @@
-/** Entry of the module: what it is, and how to make one. */
-
 import { z } from "zod";
 import type { EnvironmentModule, ModuleManifest } from "#sdk";
 import { processConfigSchema } from "./config.ts";

@@ -28,16 +28,15 @@ const answerSchema = z.looseObject({
 });
 
 export interface GraphqlAnswer {
-  /** The HTTP status. */
   status: number;
   data: Record<string, unknown> | null;
-  /** What the endpoint says went wrong; 50 at most. */
+  /** At most 50. */
   errors: { message: string; [key: string]: unknown }[];
 }
 
 /**
- * @throws GraphqlFailure when there is no GraphQL answer: not reached, refused, redirected, too slow, too large, not
- * JSON, canceled. Refusals of the host's egress rules stay what they are.
+ * @throws GraphqlFailure if there is no GraphQL response: not reached, refused, redirected, too slow, too large, not
+ * JSON, canceled. Refusals of the host's egress rules stay unchanged.
  */
 export async function post(
   endpoint: Endpoint,
@@ -120,7 +119,7 @@ function readAnswer(response: Response, text: string): GraphqlAnswer {
   );
 }
 
-/** Undefined: it is not JSON. */
+/** Returns undefined if the text is not JSON. */
 function parse(text: string): unknown {
   try {
     return parseExactJson(text);

@@ -1,6 +1,6 @@
 /**
- * The operations of one service, checked against its schema, which is built at the first of them; with a caller's own
- * selection put into one, which can choose fields and nothing else.
+ * The operations of one service, checked against its schema, which is built at the first call. A caller's own
+ * selection can choose fields and nothing else.
  */
 import {
   type DocumentNode,
@@ -22,7 +22,7 @@ import { rebuildSchema } from "../generate/definition.ts";
 import type { GraphqlRequest } from "./endpoint.ts";
 
 export interface Operations {
-  /** @throws GraphqlFailure for parameters that do not fit the schema. */
+  /** @throws GraphqlFailure for invalid parameters */
   makeRequest(tool: ToolDomain, parameters: Record<string, unknown>): GraphqlRequest;
 }
 
@@ -51,7 +51,7 @@ const MAX_VARIABLE_ERRORS = 5;
 function checkVariables(schema: GraphQLSchema, tool: ToolDomain, variables: Record<string, unknown>): void {
   const [operation] = parse(tool.document, { noLocation: true }).definitions;
   if (operation?.kind !== Kind.OPERATION_DEFINITION) return;
-  // The library knows no integers that are more than numbers.
+  // The library cannot represent integers beyond those of a number.
   const isExact = withBigInts(variables) !== variables;
   const known = isExact ? JSON.parse(JSON.stringify(variables)) : variables;
   const { errors } = getVariableValues(schema, operation.variableDefinitions ?? [], known, {
@@ -67,8 +67,8 @@ const SELECT_LIMITS = { maxCharacters: 20_000, maxTokens: 2000, maxDepth: 20, ma
 const KNOWN_DIRECTIVES = new Set(["include", "skip"]);
 
 /**
- * The operation with the caller's selection instead of its own, as text. `documentText` is the tool's.
- * @throws GraphqlFailure that says what about the selection does not match the schema.
+ * Returns the operation as text, with the caller's selection instead of its own. `documentText` is the tool's.
+ * @throws GraphqlFailure that names the part of the selection that does not match the schema
  */
 function applySelect(schema: GraphQLSchema, documentText: string, select: unknown): string {
   if (typeof select !== "string" || select.trim() === "") throw refuse("it is no text");
@@ -119,7 +119,7 @@ function parseSelection(select: string): SelectionSetNode {
   return operation.selectionSet;
 }
 
-/** Before it is parsed: the parser and all that follows go as deep as the text does. */
+/** Runs before parsing, because the parser and later steps recurse as deep as the text. */
 function refuseNesting(text: string): void {
   let depth = 0;
   for (const character of text) {

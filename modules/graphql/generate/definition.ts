@@ -1,4 +1,4 @@
-/** What a definition of this adapter may be, and the schema in it. Everything in it is foreign and may be hostile. */
+/** Reads a definition of this adapter and its schema. Everything in it is foreign and may be hostile. */
 import {
   buildASTSchema,
   buildClientSchema,
@@ -23,7 +23,7 @@ import { GraphqlFailure, messageOf } from "../failures.ts";
 
 const MAX_SDL_TOKENS = 5_000_000;
 const MAX_TYPES = 50_000;
-/** What is built again, in the server's own thread, at the first call of a service. */
+/** The server's own thread builds this schema again at the first call of a service. */
 const MAX_STORED_SDL_CHARACTERS = 4 * 1024 * 1024;
 
 const introspectionSchema = z.looseObject({ __schema: z.looseObject({}) });
@@ -36,7 +36,7 @@ const definitionSchema = z.strictObject({
   description: z.string().max(4000).optional(),
 });
 
-/** A definition, taken apart. Without a schema, the endpoint is to be asked for it. */
+/** Without a schema, the adapter asks the endpoint for it. */
 export interface Definition {
   endpoint: string | null;
   schema: { kind: "sdl"; text: string } | { kind: "introspection"; result: unknown } | null;
@@ -47,7 +47,7 @@ export interface Definition {
 const EXPECTED =
   'Expected one of: JSON {"endpoint": "https://...", "introspection"?: {...} or "sdl"?: "...", "name"?, "description"?}; the JSON answer to an introspection query; the schema in the schema language (SDL).';
 
-/** @throws GraphqlFailure that says what was expected and what was found. */
+/** @throws GraphqlFailure that says what was expected and what was found */
 export function readDefinition(input: string): Definition {
   const text = input.replace(/^\uFEFF/, "").trim();
   if (text === "") throw refuse("it is empty");
@@ -90,7 +90,10 @@ export function readDefinition(input: string): Definition {
   };
 }
 
-/** `{__schema}` of an answer to an introspection query, with or without its `data`; null for anything else. */
+/**
+ * Returns `{__schema}` of a response to an introspection query, with or without its `data`. Returns null for anything
+ * else.
+ */
 export function unwrapIntrospection(json: unknown): unknown {
   for (const candidate of [json, (json as { data?: unknown } | null)?.data]) {
     if (introspectionSchema.safeParse(candidate).success) return candidate;
@@ -98,13 +101,13 @@ export function unwrapIntrospection(json: unknown): unknown {
   return null;
 }
 
-/** A schema that can be worked with, and the text from which the same can be built again, without descriptions. */
+/** A usable schema, and the text from which it can be rebuilt, without descriptions. */
 export interface LoadedSchema {
   schema: GraphQLSchema;
   sdl: string;
 }
 
-/** @throws GraphqlFailure with the first few problems of an invalid schema. */
+/** @throws GraphqlFailure with the first few problems of an invalid schema */
 export function loadSchema(source: NonNullable<Definition["schema"]>): LoadedSchema {
   try {
     const schema = source.kind === "sdl" ? buildFromText(source.text) : buildFromIntrospection(source.result);
@@ -126,7 +129,8 @@ export function loadSchema(source: NonNullable<Definition["schema"]>): LoadedSch
 function buildFromText(text: string): GraphQLSchema {
   const document = withoutForeignDirectives(parse(text, { noLocation: true, maxTokens: MAX_SDL_TOKENS }));
   refuseTooManyTypes(document.definitions.length);
-  // Published schemas repeat definitions, GitHub's among them: the last one counts. The schema itself is checked after.
+  // Published schemas repeat definitions, GitHub's among them: the last one counts. The schema itself is checked
+  // later.
   return buildASTSchema(document, { assumeValidSDL: true });
 }
 
@@ -136,14 +140,13 @@ function buildFromIntrospection(result: unknown): GraphQLSchema {
   return buildClientSchema(introspection);
 }
 
-/** Builds what `loadSchema` has checked and written. */
 export function rebuildSchema(sdl: string): GraphQLSchema {
   return buildASTSchema(parse(sdl, { noLocation: true }), { assumeValid: true, assumeValidSDL: true });
 }
 
 const MEANINGFUL_DIRECTIVES = new Set(["deprecated", "specifiedBy", "oneOf"]);
 
-/** Schemas use directives of their tools and gateways, often undeclared; they mean nothing to a caller. */
+/** Schemas use directives of their tools and gateways, often undeclared; callers do not need them. */
 function withoutForeignDirectives(document: DocumentNode): DocumentNode {
   return visit(document, {
     [Kind.DIRECTIVE]: (node: DirectiveNode) =>
@@ -164,7 +167,7 @@ function withoutDescriptions(document: DocumentNode): DocumentNode {
 const MAX_PROBLEMS_SHOWN = 3;
 
 function requireValid(schema: GraphQLSchema): void {
-  // Newer than many a schema, and of no consequence for a caller.
+  // Newer than many schemas, and irrelevant to callers.
   const isHarmless = (message: string) => message.endsWith("must not be deprecated.");
   const problems = validateSchema(schema).filter(({ message }) => !isHarmless(message));
   if (problems.length === 0) return;
@@ -188,13 +191,13 @@ function refuse(problem: string): GraphqlFailure {
   );
 }
 
-/** First with everything newer servers can tell, then in the oldest way. */
+/** Starts with everything that newer servers support, then tries the oldest form. */
 const ATTEMPTS: IntrospectionOptions[] = [
   { descriptions: true, specifiedByUrl: true, inputValueDeprecation: true, oneOf: true },
   { descriptions: true },
 ];
 
-/** Asks an endpoint for its schema. The `{__schema}` of its answer. @throws GraphqlFailure */
+/** Returns the `{__schema}` of the endpoint's response. @throws GraphqlFailure */
 export async function introspect(endpoint: Endpoint): Promise<unknown> {
   let refusal = "it answered no schema";
   for (const options of ATTEMPTS) {

@@ -1,4 +1,4 @@
-/** Thread entry: a schema to tools. */
+/** Thread entry: converts a schema to tools. */
 import { parentPort } from "node:worker_threads";
 import type { ToolDefinition } from "#sdk";
 import { type FailureCode, GraphqlFailure, messageOf } from "../failures.ts";
@@ -13,7 +13,7 @@ export interface GenerateJob {
 
 export interface Generated {
   description: string | null;
-  /** Of the whole schema, without descriptions. */
+  /** Describes the whole schema, without descriptions. */
   sdl: string;
   tools: ToolDefinition[];
 }

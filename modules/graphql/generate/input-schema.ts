@@ -1,4 +1,7 @@
-/** Arguments of a field as JSON Schema: input objects and enums as definitions, so that recursive ones need no end. */
+/**
+ * Converts the arguments of a field to JSON Schema. Input objects and enums become definitions, so that recursive
+ * ones end.
+ */
 import {
   GRAPHQL_MAX_INT,
   GRAPHQL_MIN_INT,
@@ -20,8 +23,9 @@ import { quoteForeign } from "#modules/shared/failures.ts";
 import type { JSONSchema } from "#sdk";
 
 /**
- * Definitions in the schema of one tool, nearest first. What lies further away is described in words and checked at the
- * call by the GraphQL library: a filter language of thousands of types would else be copied into every tool.
+ * Limits definitions in the schema of one tool; the nearest come first. Types further away are described in words,
+ * and the GraphQL library checks them at the call: a filter language of thousands of types would otherwise be copied
+ * into every tool.
  */
 const MAX_DEFINITIONS = 60;
 const MAX_DESCRIPTION_CHARACTERS = 2000;
@@ -29,7 +33,7 @@ const MAX_DEFAULT_CHARACTERS = 200;
 
 type Defined = GraphQLEnumType | GraphQLInputObjectType;
 
-/** An object schema with one property per argument, and `extra` ones besides. */
+/** Returns an object schema with one property per argument, and the properties of `extra`. */
 export function makeInputSchema(
   args: readonly GraphQLArgument[],
   extra: Record<string, JSONSchema>,
@@ -64,7 +68,7 @@ function* drain(waiting: Defined[]): Generator<Defined> {
 }
 
 function makeProperty(value: GraphQLArgument | GraphQLInputField, refer: Refer): JSONSchema {
-  // A default stands in for what is not given, also where null would be refused.
+  // A default replaces an absent value, even where null would be refused.
   return describe(makeType(value.type, refer), [
     value.description,
     value.default?.literal &&
@@ -86,7 +90,7 @@ function makePresent(type: GraphQLInputType, refer: Refer): JSONSchema {
   return makeScalar(type as GraphQLScalarType);
 }
 
-/** Of input and output alike. A scalar of the schema's own can be anything. */
+/** Used for input and output. A custom scalar can be any value. */
 export function makeScalar(type: GraphQLScalarType): JSONSchema {
   switch (type.name) {
     case "Int":

@@ -1,4 +1,4 @@
-/** Query and mutation fields of a schema as tools: each with one operation, written once and stored. */
+/** Turns query and mutation fields of a schema into tools, each with one operation, written once and stored. */
 import {
   type DocumentNode,
   type GraphQLField,
@@ -20,13 +20,13 @@ import { makeInputSchema } from "./input-schema.ts";
 import { type SelectionLimits, selectByDefault } from "./selection.ts";
 
 const MAX_DESCRIPTION_CHARACTERS = 10_000;
-/** Of all tools together, as JSON. */
+/** Limits all tools together, as JSON. */
 const MAX_DEFINITION_BYTES = 64 * 1024 * 1024;
 
 type Operation = Exclude<OperationTypeNode, "subscription">;
 type Field = GraphQLField<unknown, unknown>;
 
-/** @throws GraphqlFailure when the schema has more fields, or makes more of them, than can be stored. */
+/** @throws GraphqlFailure if the schema has more fields, or needs more space, than can be stored */
 export function makeTools(
   schema: GraphQLSchema,
   limits: SelectionLimits & { maxTools: number },
@@ -60,8 +60,8 @@ export function makeTools(
 }
 
 /**
- * A field's name is its id. Where a query and a mutation share a name, both are told apart: neither may take over what
- * was said about the other.
+ * A field's name is its id. If a query and a mutation share a name, both get a suffix: neither may inherit the
+ * settings of the other.
  */
 function assignIds(queries: readonly Field[], mutations: readonly Field[]) {
   const taken = new Set([...queries, ...mutations].map((field) => field.name));

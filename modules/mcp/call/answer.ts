@@ -1,4 +1,3 @@
-/** A server's answer to a call as the value a script gets. */
 import { type CallToolResult, ContentBlockSchema } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod";
 import { quoteForeign } from "#modules/shared/failures.ts";
@@ -7,7 +6,7 @@ import { fitsOutline, type ToolDomain } from "../definition.ts";
 import { McpFailure } from "../failures.ts";
 import { withoutNulls } from "./message.ts";
 
-/** Anything: the call was made, so that what came back is given, however it looks. */
+/** Accepts anything: the call was made, so its response is returned in any form. */
 export const callAnswerSchema = z.looseObject({
   content: z.unknown().optional(),
   structuredContent: z.unknown().optional(),
@@ -18,9 +17,9 @@ export type CallAnswer = z.infer<typeof callAnswerSchema>;
 type Block = CallToolResult["content"][number];
 
 /**
- * Structured content as it is. Else the content: text as a string, other kinds as objects with `type`; one piece
- * by itself, several as an array, none as null. `warn` is told what is not as the protocol prescribes.
- * @throws McpFailure `mcp_tool_error` with the tool's own words when the answer says that it failed.
+ * Returns structured content unchanged, else the content: text as a string, other kinds as objects with `type`; a
+ * single piece by itself, several as an array, none as null. Calls `warn` for a deviation from the protocol. @throws
+ * McpFailure `mcp_tool_error` with the tool's own words if the response says that it failed
  */
 export function readAnswer(
   answer: CallAnswer,
@@ -126,7 +125,7 @@ const block: JSONSchema[] = [
   },
 ];
 
-/** What `readAnswer` makes of content that is not structured. */
+/** Schema of `readAnswer`'s result for unstructured content. */
 export const CONTENT_SCHEMA: JSONSchema = {
   description: "Text as a string; several pieces of content as an array; null when there is none.",
   anyOf: [...block, { type: "array", items: { anyOf: block } }, { type: "null" }],

@@ -1,9 +1,8 @@
-/** Passes a body on while the whole, or one event of an endless stream, stays within a bound. */
+/** Passes a body on while the whole, or one event of an endless stream, stays within a limit. */
 
 export interface BodyWatch {
   maxBytes: number;
   per: "body" | "event";
-  /** Called after the last byte was passed on. */
   onEnd(): void;
   /** The reader gets the same error. */
   onFailure(error: unknown): void;

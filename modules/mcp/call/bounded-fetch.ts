@@ -1,6 +1,6 @@
 /**
- * The fetch that the library gets: it sends the service's headers to the service's origin only, bounds every body, and ends every request
- * with its exchange.
+ * The fetch that the library gets: it sends the service's headers to the service's origin only, limits every body,
+ * and ends every request with its exchange.
  */
 import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
 import { McpFailure, toFailure } from "../failures.ts";
@@ -13,10 +13,13 @@ export interface BoundedFetchOptions {
   url: URL;
   headers: Record<string, string>;
   maxResponseBytes: number;
-  /** `streamable`: answers come with the request, and no stream is opened beside them. `sse`: one stream carries all answers. */
+  /**
+   * `streamable`: each response comes with its request, and no other stream is opened. `sse`: one stream carries all
+   * responses.
+   */
   mode: "streamable" | "sse";
   onStreamEnd(error: Error): void;
-  /** Gets the messages of all answers; the library gets none, because it would round large integers. */
+  /** Called with the messages of all responses; the library gets none, because it would round large integers. */
   onMessage(message: JSONRPCMessage): void;
 }
 
@@ -123,12 +126,12 @@ async function takeMessages(
     try {
       for (const message of readMessages(data)) onMessage(message);
     } catch {
-      // Not a message of the protocol; the answer may still come.
+      // Not a message of the protocol; the response may still come.
     }
   }
 }
 
-/** Whether a URL has the service's origin, or upgrades the same host from http to https on default ports. */
+/** Returns whether a URL has the service's origin, or upgrades the same host from http to https on default ports. */
 function isSameSite(service: URL, url: URL): boolean {
   if (service.origin === url.origin) return true;
   const isUpgrade = service.protocol === "http:" && url.protocol === "https:";

@@ -24,9 +24,8 @@ export interface ServerInfo {
 
 export interface Connection {
   readonly server: ServerInfo;
-  /** Whether it takes no more requests. */
+  /** True when the connection takes no more requests. */
   readonly lost: boolean;
-  /** Rejects with McpFailure, or with the host's refusal of the address. */
   request<T>(
     method: string,
     params: Record<string, unknown>,
@@ -50,15 +49,18 @@ const CLIENT = { name: "cyrnel", version: "1" };
 /** Replies to the server's own requests in flight. */
 const MAX_REPLIES_IN_FLIGHT = 32;
 
-/** Messages of the server between two answers. */
+/** Limits messages of the server between two responses. */
 const MAX_UNASKED_MESSAGES = 10_000;
 
-/** Output schemas are a server's claims: nothing is compiled from them. */
+/** A server's output schemas are not trusted: none is compiled. */
 const NO_VALIDATION = {
   getValidator: () => () => ({ valid: true as const, data: undefined as never, errorMessage: undefined }),
 };
 
-/** `makeCarrier` gets the function that reports a lost transport. @throws McpFailure, or the host's refusal; then nothing stays open. */
+/**
+ * `makeCarrier` gets the function that reports a lost transport. @throws McpFailure, or the host's refusal; closes
+ * everything first
+ */
 export async function openConnection(
   makeCarrier: (lose: (error: Error) => void) => Carrier,
   limits: RequestLimits,

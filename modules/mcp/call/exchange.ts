@@ -1,6 +1,7 @@
 /**
- * One request with all its I/O: everything the library sends and reads for it runs in the exchange's context, ends with it and can
- * fail it. The library alone keeps streams open after an answer, and waits where a stream ended without one.
+ * One request with all its I/O: everything the library sends and reads for it runs in the exchange's context, ends
+ * with it and can fail it. The library alone keeps streams open after a response, and waits if a stream ended without
+ * one.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { McpFailure } from "../failures.ts";
@@ -10,7 +11,6 @@ export interface Exchange {
   readonly over: AbortSignal;
   /** A body that ends before this is set has ended too early. */
   answered: boolean;
-  /** Ends the exchange. The first outcome counts. */
   fail(error: Error): void;
 }
 

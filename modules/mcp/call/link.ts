@@ -1,19 +1,21 @@
 /**
- * The one connection of a service: opened at the first call, shared by all calls, opened again after it was lost or the
- * server has forgotten the session.
+ * The one connection of a service: opened at the first call, shared by all calls, reopened after it was lost or the
+ * server dropped the session.
  */
 import { orAborted } from "#modules/shared/limits.ts";
 import { McpFailure } from "../failures.ts";
 import type { Connection } from "./connection.ts";
 
 export interface Link {
-  /** Runs `work` on the connection. A request that the server did not take because the session had ended is sent once more. */
+  /**
+   * Runs `work` on the connection. Resends a request once if the server rejected it because the session had ended.
+   */
   use<T>(work: (connection: Connection) => Promise<T>, signal?: AbortSignal): Promise<T>;
-  /** For good. Idempotent. */
+  /** Closes permanently. Idempotent. */
   close(): Promise<void>;
 }
 
-/** For this long after a failed attempt, calls get its error instead of another attempt. */
+/** After a failed attempt, calls get its error for this long instead of trying again. */
 const RETRY_AFTER_MS = 500;
 
 export function createLink(open: (signal: AbortSignal) => Promise<Connection>): Link {
@@ -24,7 +26,7 @@ export function createLink(open: (signal: AbortSignal) => Promise<Connection>): 
   let held: Connection | null = null;
   let lastFailure: { error: unknown; at: number } | null = null;
 
-  /** Takes it out of use for new calls; those under way finish on it. */
+  /** New calls no longer use the connection; those in progress finish on it. */
   function retire(connection: Connection): void {
     if (held === connection) {
       held = null;
@@ -111,7 +113,7 @@ export function createLink(open: (signal: AbortSignal) => Promise<Connection>): 
   };
 }
 
-/** 404 is what the protocol prescribes for a session that has ended; some servers say 400. Neither ran anything. */
+/** The protocol prescribes 404 for an ended session; some servers send 400. Neither ran anything. */
 function isForgotten(error: unknown): boolean {
   return (
     error instanceof McpFailure &&

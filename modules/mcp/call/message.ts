@@ -1,6 +1,6 @@
 /**
- * Messages of servers as this adapter reads them, before the library does: large integers keep their digits, and null means absent,
- * for many servers write out every optional member.
+ * Reads messages of servers before the library does: large integers keep their digits, and null means absent, because
+ * many servers write out every optional member.
  */
 import { type JSONRPCMessage, JSONRPCMessageSchema } from "@modelcontextprotocol/sdk/types.js";
 import { isJsonObject, parseExactJson } from "#sdk";
@@ -8,12 +8,12 @@ import { isJsonObject, parseExactJson } from "#sdk";
 /** Deeper members are a server's own data. */
 const MAX_DEPTH = 4;
 
-/** Reads a message, or a batch of them. Throws for what the protocol does not know. */
+/** Reads a message, or a batch of them. Throws for messages that the protocol does not define. */
 export function readMessages(text: string): JSONRPCMessage[] {
   return [parseExactJson(text)].flat().map((message) => JSONRPCMessageSchema.parse(mendMessage(message)));
 }
 
-/** Returns a copy without members that are null. Items of lists stay. */
+/** Returns a copy without members that are null. List items stay. */
 export function withoutNulls(value: unknown, depth = MAX_DEPTH): unknown {
   if (!isJsonObject(value) || depth === 0) return value;
   const kept = Object.entries(value).filter(([, member]) => member !== null);
@@ -31,7 +31,7 @@ function mendMessage(message: unknown): unknown {
   return { ...mended, result: _meta === null ? data : result };
 }
 
-/** Yields the events of an event stream. The body has to be bounded. */
+/** Yields the events of an event stream. The caller limits the body. */
 export async function* readEvents(
   body: ReadableStream<Uint8Array>,
 ): AsyncGenerator<{ name: string; data: string }> {

@@ -1,4 +1,7 @@
-/** Opens the connection a definition asks for: Streamable HTTP, the older HTTP transport where a server knows only that, or a program. */
+/**
+ * Opens the connection of a definition: Streamable HTTP, the older HTTP transport if the server supports only that,
+ * or a program.
+ */
 import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
@@ -16,10 +19,10 @@ export interface OpenOptions extends RequestLimits {
   maxResponseBytes: number;
 }
 
-/** Statuses by which a server says that it does not know Streamable HTTP. */
+/** Statuses of a server that does not support Streamable HTTP. */
 const OLDER_TRANSPORT_STATUSES = new Set([400, 404, 405, 406, 415, 501]);
 
-/** @throws McpFailure, or the host's refusal of the address; then nothing is left open. */
+/** @throws McpFailure, or the host's refusal of the address; closes everything first */
 export async function openServer(server: Server, options: OpenOptions): Promise<Connection> {
   if (server.transport === "stdio") {
     return openConnection(() => {
@@ -37,7 +40,7 @@ export async function openServer(server: Server, options: OpenOptions): Promise<
     try {
       return await openHttp(server, "sse", { ...options, timeoutMs });
     } catch (second) {
-      // What the server said to the current transport is the better explanation.
+      // The error of the current transport explains more.
       throw options.signal?.aborted ? second : error;
     }
   }

@@ -1,6 +1,6 @@
 /**
- * A server as a program of this host, over its standard streams. Unlike the library's transport it ends the whole process
- * group, waits until the program is gone, and bounds what the program may write.
+ * A server as a program of this host, over its standard streams. Unlike the library's transport it ends the whole
+ * process group, waits until the program has exited, and limits the program's output.
  */
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { writeFile } from "node:fs";
@@ -22,12 +22,12 @@ export interface Program {
 }
 
 export interface StdioTransport extends Transport {
-  /** Why the program ended, with the end of what it wrote to stderr; null while it runs. */
+  /** Returns why the program ended, with the end of its stderr, or null while it runs. */
   describeEnd(): string | null;
 }
 
 const MAX_STDERR_TAIL_BYTES = 4096;
-/** After standard input was closed, and again after SIGTERM. */
+/** Applies after standard input was closed, and again after SIGTERM. */
 const END_GRACE_MS = 1000;
 
 export function createStdioTransport(program: Program): StdioTransport {
@@ -53,12 +53,12 @@ export function createStdioTransport(program: Program): StdioTransport {
     const started = spawn(program.command, program.args, {
       env: { ...getDefaultEnvironment(), ...program.env },
       stdio: ["pipe", "pipe", "pipe"],
-      // A group of its own: what the program starts is ended with it.
+      // Its own process group lets us end everything that the program starts.
       detached: process.platform !== "win32",
       windowsHide: true,
     });
     child = started;
-    // Where memory runs out, the kernel ends it before the server.
+    // If memory runs out, the kernel ends the program before the server.
     writeFile(`/proc/${started.pid}/oom_score_adj`, "1000", () => {});
     ended = new Promise((resolve) => {
       started.once("exit", (code, signal) => {
@@ -77,7 +77,7 @@ export function createStdioTransport(program: Program): StdioTransport {
     started.stdout.on("data", read);
     started.stderr.on("data", (chunk: Buffer) => {
       const said = Buffer.concat([stderrTail, chunk]);
-      // Whole lines: the end of a secret is not known as one.
+      // Keep whole lines: redaction does not recognise the end of a secret.
       const from = said.length > MAX_STDERR_TAIL_BYTES ? said.indexOf("\n", -MAX_STDERR_TAIL_BYTES) : 0;
       stderrTail = from < 0 ? Buffer.alloc(0) : said.subarray(from);
     });
@@ -94,7 +94,6 @@ export function createStdioTransport(program: Program): StdioTransport {
     });
   }
 
-  /** Each line is a message. */
   function read(chunk: Buffer): void {
     for (let from = 0; closing === null && from < chunk.length; ) {
       const end = chunk.indexOf("\n", from);
@@ -150,6 +149,6 @@ function signalGroup(pid: number | undefined, signal: NodeJS.Signals): void {
   try {
     process.kill(process.platform === "win32" ? pid : -pid, signal);
   } catch {
-    // Nothing of the group is left.
+    // The group has no process left.
   }
 }

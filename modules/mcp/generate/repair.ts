@@ -1,7 +1,9 @@
-/** Mends what servers get wrong in schemas without doubt about what they mean: null members, `required: true`, `type: "int"`, draft-4 bounds. */
+/**
+ * Repairs unambiguous mistakes of servers in schemas: null members, `required: true`, `type: "int"`, draft-4 bounds.
+ */
 import type { JSONSchema } from "#sdk";
 
-/** Here null is a value. */
+/** In these keywords null is a value. */
 const VALUES = new Set(["const", "default", "enum", "examples", "example"]);
 const MAPS = new Set(["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"]);
 const TYPE_NAMES: Record<string, string> = {
@@ -17,7 +19,7 @@ const TYPE_NAMES: Record<string, string> = {
   dict: "object",
 };
 
-/** A copy. The schema's depth is bounded. */
+/** Returns a copy. The schema's depth is limited. */
 export function repairSchema(source: JSONSchema): JSONSchema {
   const schema: JSONSchema = {};
   for (const [key, value] of Object.entries(source)) {
@@ -49,7 +51,7 @@ function repairType(schema: JSONSchema): void {
   else if (schema.type !== undefined) schema.type = rename(schema.type);
 }
 
-/** `required: true` inside of a property is a name in the list beside the properties. */
+/** Moves `required: true` inside of a property to the list beside the properties. */
 function repairRequired(schema: JSONSchema, source: JSONSchema): void {
   if (typeof schema.required === "boolean") delete schema.required;
   if (!isObject(source.properties)) return;

@@ -24,8 +24,8 @@ const checkers = new Map<Dialect, Ajv>();
 export type SchemaCheck = { ok: true; schema: JSONSchema } | { ok: false; problem: string };
 
 /**
- * A self-contained copy: without `$id` (two tools may declare the same), without an unknown dialect, with references into
- * itself only; or the problem.
+ * Returns a self-contained copy: without `$id` (two tools may declare the same), without an unknown dialect, with
+ * references into itself only; or the problem.
  */
 export function checkSchema(claimed: unknown): SchemaCheck {
   if (claimed === null || typeof claimed !== "object" || Array.isArray(claimed)) return no("it is no object");
@@ -59,7 +59,8 @@ function findMetaProblem(schema: JSONSchema, dialect: Dialect): string | null {
 }
 
 /**
- * Too deep, too large, or a reference that leads nowhere or outside. Without recursion, because the schema may be deep.
+ * Finds excessive depth or size, and references that are broken or leave the schema. Iterative, because the schema
+ * may be deep.
  */
 function findStructureProblem(schema: JSONSchema): string | null {
   const open: { node: object; depth: number }[] = [{ node: schema, depth: 1 }];

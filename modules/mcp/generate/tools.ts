@@ -1,4 +1,7 @@
-/** Lists a server's tools within bounds and makes them tools of a service. Invalid tools are left out with the reason. */
+/**
+ * Lists a server's tools within limits and converts them to tools of a service. Invalid tools are left out with the
+ * reason.
+ */
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import { cleanText, quoteForeign } from "#modules/shared/failures.ts";
@@ -152,7 +155,10 @@ function promiseOf(output: SchemaCheck | null): Omit<ToolDomain, "name"> {
   return output.ok ? { structured: true, outline: outlineOf(output.schema) } : { structured: true };
 }
 
-/** A tool is destructive unless it says that it is read-only or not destructive; one that says both is. */
+/**
+ * A tool is destructive unless it says that it is read-only or not destructive. One that says both read-only and
+ * destructive is destructive.
+ */
 function isDestructive({ annotations }: ServerTool): boolean {
   return annotations?.destructiveHint ?? annotations?.readOnlyHint !== true;
 }
@@ -162,8 +168,8 @@ const HASH_CHARACTERS = 6;
 const MAX_SEGMENTS = 8;
 
 /**
- * Makes ids that do not depend on the order of the tools. A stored id stays. A name gets its place in a group, else its identifier, if no
- * other name wants that; the rest get a piece of their hash.
+ * Makes ids that do not depend on the order of the tools. A stored id stays. A name gets its place in a group, or its
+ * identifier if no other name wants that; the rest get a piece of their hash.
  */
 export function assignIds(
   names: readonly string[],

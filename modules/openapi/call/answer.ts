@@ -1,6 +1,6 @@
 /**
- * Turns an HTTP response into what a script gets: `{status, headers, body}`, read within a limit and no
- * deeper than JSON may nest.
+ * Turns an HTTP response into a script's `{status, headers, body}`, read within a limit and no deeper than JSON may
+ * nest.
  */
 import { readHeaders } from "#modules/shared/answer-headers.ts";
 import { readBytes, readFor } from "#modules/shared/limits.ts";
@@ -52,7 +52,7 @@ function dropHalfEvent(text: string): string {
   return text.slice(0, Math.max(...ends) || text.length);
 }
 
-/** Saves the body where the script wants it, and returns the name and size of the file in its place. */
+/** Saves the body under the name the script chose, and returns the name and size of the file in its place. */
 export async function saveAnswer(
   response: Response,
   save: NonNullable<InvokeInput["save"]>,

@@ -9,9 +9,9 @@ type Apply = (request: PreparedRequest, scopes: string[], signal: AbortSignal) =
 
 export interface Credentials {
   /**
-   * Puts the first requirement that can be satisfied on the request. `renew` forgets a token that may have
-   * expired, and reports whether one was used. @throws CallError `no_credentials` if none can be satisfied: a
-   * call is never made without
+   * Puts the first requirement that can be satisfied on the request. `renew` forgets a token that may have expired,
+   * and reports whether one was used. @throws CallError `no_credentials` if none can be satisfied: a call is never
+   * made without required credentials
    */
   apply(request: PreparedRequest, security: SecurityPlan, signal: AbortSignal): Promise<{ renew(): boolean }>;
 }

@@ -1,7 +1,4 @@
-/**
- * Files that a script sends: bytes in base64, or a file of its workspace by name, which is read while it is
- * sent.
- */
+/** Files that a script sends: bytes in base64, or a file of its workspace by name, which is read while it is sent. */
 
 import { ownText } from "#kernel/foreign-json.ts";
 import type { CallFiles, FileContent } from "#sdk";
@@ -23,8 +20,8 @@ export interface WrittenBody {
 }
 
 /**
- * Returns undefined if the value is not a file. @param files absent for calls outside of a script @throws
- * CallError, or what the host's `open` throws for a missing file
+ * Returns undefined if the value is not a file. @param files absent for calls outside of a script @throws CallError,
+ * or the error of the host's `open` for a missing file
  */
 export async function readGivenFile(
   value: unknown,

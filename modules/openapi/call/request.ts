@@ -1,6 +1,6 @@
 /**
- * Makes a request from a tool's plan and a script's parameters. Only what the plan names is sent. Nothing a
- * script gives can change the server, leave its path segment, or add a header line.
+ * Makes a request from a tool's plan and a script's parameters. Only parts that the plan names are sent. No parameter
+ * can change the server, leave its path segment, or add a header line.
  */
 
 import { own, ownRecord } from "#kernel/foreign-json.ts";
@@ -22,8 +22,8 @@ export interface PreparedRequest {
 }
 
 /**
- * @param base the server's URL without a slash at its end @throws CallError that names the parameter that
- * cannot be sent
+ * @param base the server's URL without a slash at its end @throws CallError that names the parameter that cannot be
+ * sent
  */
 export async function prepareRequest(
   plan: ToolDomain,

@@ -1,6 +1,5 @@
 /**
- * Sends a request and reads its response: redirects within the origin, retries of a GET, one deadline over
- * everything.
+ * Sends a request and reads its response: redirects within the origin, retries of a GET, one deadline for everything.
  */
 import { ReadableStream } from "node:stream/web";
 import { setTimeout as wait } from "node:timers/promises";
@@ -43,7 +42,7 @@ export async function send(request: PreparedRequest, sending: Sending): Promise<
   }
 }
 
-/** Ends a stream early enough that its beginning can be returned before the deadline. */
+/** Ends a stream early enough to return its beginning before the deadline. */
 function limitStream({ maxStreamMs, remainingMs }: Sending): number {
   return Math.min(maxStreamMs, remainingMs() * 0.9);
 }
@@ -56,8 +55,8 @@ function readRetryAfter(response: Response): number | undefined {
 }
 
 /**
- * Follows redirects that stay on the origin, as the fetch standard does. A redirect that leaves it is the
- * answer: nothing is sent there, least of all credentials.
+ * Follows redirects that stay on the origin, as the fetch standard does. Returns a redirect that leaves it: no
+ * request goes there, least of all with credentials.
  */
 async function follow(request: PreparedRequest, sending: Sending, what: string): Promise<Response> {
   let url = new URL(urlOf(request));

@@ -1,6 +1,6 @@
 /**
- * Gets tokens of OAuth 2 client credentials: one per set of scopes, kept until shortly before they expire.
- * Concurrent calls for the same token share one request, which continues when one of them ends.
+ * Gets tokens of OAuth 2 client credentials: one per set of scopes, kept until shortly before they expire. Concurrent
+ * calls for the same token share one request, which continues when one of them ends.
  */
 import {
   allowInsecureRequests,
@@ -27,7 +27,7 @@ const LIMITS = {
 } as const;
 
 export interface TokenSource {
-  /** `scope` lists scopes separated by spaces. Rejects with a CallError that holds no secret. */
+  /** `scope` lists scopes separated by spaces. Rejects with a CallError that contains no secret. */
   token(scope: string, signal: AbortSignal): Promise<string>;
   forget(token: string): void;
 }
@@ -153,7 +153,7 @@ function basicAuthentication(secret: string): ClientAuth {
   };
 }
 
-/** Reports whether the server refused this way of client authentication; then the other one is tried. */
+/** Returns whether the server refused this way of client authentication; then the other one is tried. */
 function isClientRefusal(error: unknown): boolean {
   return (
     (error instanceof ResponseBodyError &&

@@ -1,6 +1,6 @@
 /**
- * Serialises parameter values with openapi-fetch (and qs for nested objects). These join names and keys
- * unchanged, so both are percent-encoded first; a script chooses keys and values, never a separator.
+ * Serialises parameter values with openapi-fetch (and qs for nested objects). These join names and keys unchanged, so
+ * both are percent-encoded first; a script chooses keys and values, never a separator.
  */
 import { serializeArrayParam, serializeObjectParam, serializePrimitiveParam } from "openapi-fetch";
 import { stringify } from "qs";
@@ -21,8 +21,8 @@ export function encodeText(text: string): string {
 }
 
 /**
- * Encodes as `allowReserved` asks, except for what would end the value: `&`, `#`, and `+`, which servers read
- * as a space.
+ * Encodes as `allowReserved` asks, except for characters that would end the value: `&`, `#`, and `+`, which servers
+ * read as a space.
  */
 function encodeLoosely(text: string): string {
   return encodeURI(text.toWellFormed())

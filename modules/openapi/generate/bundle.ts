@@ -1,6 +1,6 @@
 /**
- * Joins a downloaded document and the files that it refers to: they are put under `x-ext`, and references
- * point there. Keeps the document's address for its relative servers. Fetches nothing.
+ * Joins a downloaded document and the files that it refers to: they are put under `x-ext`, and references point
+ * there. Keeps the document's address for its relative servers. Fetches nothing.
  */
 
 import { type Fields, isRecord, own, ownRecord, resolveReference } from "#kernel/foreign-json.ts";
@@ -100,8 +100,8 @@ function needsBase(document: Fields): boolean {
 }
 
 /**
- * Returns undefined for a reference that stays: into the document itself, to another origin, or not an
- * address.
+ * Returns undefined for a reference into the document itself, to another origin, or that is not an address: these
+ * stay unchanged.
  */
 function readTarget(
   reference: string,

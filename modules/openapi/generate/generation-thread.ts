@@ -1,6 +1,6 @@
 /**
- * Thread entry: takes a document, and returns the parts of its definition or the bundled document as JSON in
- * UTF-8. Keeps nothing between jobs.
+ * Thread entry: takes a document, and returns the parts of its definition or the bundled document as JSON in UTF-8.
+ * Keeps nothing between jobs.
  */
 import { parentPort } from "node:worker_threads";
 import { DocumentError } from "../failures.ts";
@@ -11,7 +11,7 @@ import { readDocument } from "./read-document.ts";
 export type Bytes = Uint8Array<ArrayBuffer>;
 
 export type GenerationAnswer =
-  /** The service, and each tool separately: never the whole as one text. */
+  /** The service, and each tool separately: one text for all would take too much memory. */
   { service: Bytes; tools: Bytes[] } | Scan | { bundled: Bytes } | { refused: string };
 
 export type GenerationJob =

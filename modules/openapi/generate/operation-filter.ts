@@ -14,8 +14,8 @@ interface Entry {
 }
 
 /**
- * Returns operations that an entry includes (all, if no entry includes) and no entry excludes. @throws
- * DocumentError for an invalid filter, or one that leaves none of a document's operations
+ * Returns operations that an entry includes (all, if no entry includes) and no entry excludes. @throws DocumentError
+ * for an invalid filter, or one that leaves none of a document's operations
  */
 export function filterOperations<T extends { operation: Operation }>(
   operations: readonly T[],
@@ -69,10 +69,7 @@ function readEntry(text: string): Entry {
   };
 }
 
-/**
- * `*` is any characters. The steps are bounded by the product of the lengths: only the last `*` is ever
- * retried.
- */
+/** `*` is any characters. The steps are bounded by the product of the lengths: only the last `*` is ever retried. */
 function matchesPattern(pattern: string, text: string): boolean {
   let at = 0;
   let starAt = -1;

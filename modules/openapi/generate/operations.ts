@@ -24,8 +24,8 @@ export interface Operation {
 }
 
 /**
- * Operations of a path that cannot be read become a problem; a document may have none. @throws DocumentError
- * if `paths` is missing, or has too many operations
+ * Operations of a path that cannot be read become a problem; a document may have none. @throws DocumentError if
+ * `paths` is missing, or has too many operations
  */
 export function listOperations(document: Fields, references: References, problems: string[]): Operation[] {
   if (!["paths", "webhooks", "components"].some((key) => isRecord(own(document, key)))) {

@@ -1,6 +1,6 @@
 /**
- * Builds the output schema of a tool: one alternative of `{status, headers, body}` per declared success.
- * Other responses reject; `x-failures` describes their errors.
+ * Builds the output schema of a tool: one alternative of `{status, headers, body}` per declared success. Other
+ * responses reject; `x-failures` describes their errors.
  */
 
 import { type Fields, isRecord, own, ownRecord, ownText } from "#kernel/foreign-json.ts";
@@ -79,8 +79,7 @@ interface Response {
 }
 
 /**
- * Returns one alternative of `{status, body}` per body, shared by its statuses, or null if no failure is
- * declared.
+ * Returns one alternative of `{status, body}` per body, shared by its statuses, or null if no failure is declared.
  */
 function describeFailures(
   responses: readonly Response[],

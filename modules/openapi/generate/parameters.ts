@@ -29,7 +29,7 @@ export interface Parameters {
   required: string[];
 }
 
-/** Reports whether credentials set the parameter, so that callers cannot. */
+/** Returns whether credentials set the parameter, so that callers cannot. */
 export type TakenByCredentials = (place: ParameterPlace, name: string) => boolean;
 
 export function readParameters(
@@ -108,8 +108,8 @@ function planParameter(
 }
 
 /**
- * A required parameter with a default may be left to the host, which fills it in; any other default is the
- * server's to assume.
+ * A required parameter with a default may be left to the host, which fills it in; any other default is the server's
+ * to assume.
  */
 function describeParameter(
   parameter: Fields,

@@ -1,6 +1,6 @@
 /**
- * Reads text as an OpenAPI 3.1 document that is a plain, bounded tree: parses JSON or YAML, copies shared
- * nodes of YAML, upgrades older versions. Fetches nothing. Every refusal is a DocumentError.
+ * Reads text as an OpenAPI 3.1 document that is a plain, bounded tree: parses JSON or YAML, copies shared nodes of
+ * YAML, upgrades older versions. Fetches nothing. Every refusal is a DocumentError.
  */
 import { upgrade } from "@scalar/openapi-upgrader";
 import { CORE_SCHEMA, load, mergeTag } from "js-yaml";
@@ -67,10 +67,7 @@ function parse(text: string): { parsed: unknown; sharesNodes: boolean } {
 const JSON_MARKS = new Set([...",[{"].map((mark) => mark.charCodeAt(0)));
 const YAML_MARKS = new Set([...",[{\n"].map((mark) => mark.charCodeAt(0)));
 
-/**
- * Millions of empty values fit into a text of allowed length and would take all memory before they were
- * counted.
- */
+/** Millions of empty values fit into a text of allowed length and would take all memory before they were counted. */
 function hasMoreMarks(text: string, marks: ReadonlySet<number>, limit: number): boolean {
   if (text.length <= limit) return false;
   let found = 0;
@@ -110,8 +107,8 @@ function dropUnread(document: Fields): void {
 }
 
 /**
- * Makes a tree of plain data in place: copies a node that occurs again (a YAML alias), so that a bomb hits
- * the limit; drops `__proto__`; makes texts storable (no NUL, no lone surrogate).
+ * Makes a tree of plain data in place: copies a node that occurs again (a YAML alias), so that a bomb hits the limit;
+ * drops `__proto__`; makes texts storable (no NUL, no lone surrogate).
  */
 function tidy(root: Fields, sharesNodes: boolean): void {
   const seen = new Set<object>([root]);

@@ -1,7 +1,4 @@
-/**
- * Reads security schemes and requirements, and describes the secrets that can be set, one property per
- * scheme.
- */
+/** Reads security schemes and requirements, and describes the secrets that can be set, one property per scheme. */
 
 import { type Fields, isRecord, own, ownRecord, ownText } from "#kernel/foreign-json.ts";
 import type { JSONSchema } from "#sdk";
@@ -48,10 +45,7 @@ export function readSecurity(
   };
 }
 
-/**
- * A document that never requires any of its schemes means that they may be used: secrets that are set are
- * used.
- */
+/** A document that never requires any of its schemes allows all of them: those with a secret are used. */
 function readDefault(document: Fields, operations: Fields[], schemes: SchemePlan[]): SecurityPlan {
   const required = readRequirements(own(document, "security"));
   if (required !== undefined) return required;

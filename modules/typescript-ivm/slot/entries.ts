@@ -1,6 +1,6 @@
 /**
- * Entries into an isolate. The library ends each with the first promise that was rejected without a handler, as if the entry had
- * thrown it: the realm gets to know of it here.
+ * Entries into an isolate. The library ends each with the first promise that was rejected without a handler, as if
+ * the entry had thrown it; this file passes that rejection to the realm.
  */
 import type ivm from "isolated-vm";
 
@@ -17,7 +17,6 @@ export type Entry = "returned" | "timeout" | "gone";
 export interface Entries {
   /** Runs the realm's `receive`, and its turn after the microtasks. */
   enter(args: ivm.Transferable[], timeoutMs: number): Entry;
-  /** Runs the realm's turn on a thread of the library. */
   runTurn(timeoutMs: number): Promise<Entry>;
 }
 
@@ -75,7 +74,7 @@ export function createEntries(isolate: ivm.Isolate, context: ivm.Context, realm:
   };
 }
 
-/** A rejection while a rejection was handed over: the realm has ended already. */
+/** If passing on a rejection causes another one, the realm has already ended. */
 function settle(result: Entry | Rejection): Entry {
   return typeof result === "object" ? "returned" : result;
 }

@@ -1,6 +1,6 @@
 /**
- * Isolates with the realm installed, each ready for one script. Objects of the library stay in this file and entries.ts: inwards go
- * strings and functions of the isolate's own context, outwards strings only.
+ * Isolates with the realm installed, each ready for one script. Objects of the library stay in this file and
+ * entries.ts: the isolate gets strings and functions of its own context, and returns strings only.
  */
 import type ivm from "isolated-vm";
 import { openPackage } from "#runner/child/packages.ts";
@@ -17,19 +17,20 @@ const SETUP_MS = 10_000;
 
 export interface PreparedIsolate {
   readonly memoryMb: number;
-  /** Gets every message of the realm while an entry is under way, and returns the text of a reply. Set it before the first entry. */
+  /**
+   * Called with every message of the realm during an entry; returns the text of a reply. Set it before the first
+   * entry.
+   */
   onMessage: (text: string) => string | undefined;
   /** Sets the packages the script may import, by digest. Call it before `start`. */
   givePackages(packages: ReadonlyMap<string, PackageParts>): void;
-  /** Makes code caches of the compiled packages; they hold the functions that have run by now. */
+  /** The code caches contain the functions that have run by now. */
   makeCodeCaches(): { digest: string; data: Buffer }[];
-  /** Hands `start` to the realm with its compiled code. */
   start(text: string, code: string, timeoutMs: number): Entry;
-  /** Hands any other message to the realm. */
   receive(text: string, timeoutMs: number): Entry;
   /**
-   * Lets V8 finish background work such as compiling WebAssembly, and takes a turn of the realm. Runs on a thread of the library:
-   * until it resolves nothing else may enter, or both threads wait for each other.
+   * Lets V8 finish background work such as compiling WebAssembly, and takes a turn of the realm. Runs on a thread of
+   * the library: until it resolves nothing else may enter, or both threads wait for each other.
    */
   runTasks(timeoutMs: number): Promise<Entry>;
   /** Returns the bytes of heap and buffers in use, or 0 if the isolate is gone. */
@@ -44,7 +45,6 @@ export interface IsolateOptions {
 
 export interface IsolateFactory {
   prepare(memoryMb: number): PreparedIsolate;
-  /** Makes code caches of libraries that isolates had to compile. Call it when nothing runs: an isolate that saw a script makes none. */
   fillCodeCaches(): void;
   /** False if isolates compile the realm from its source, which is slower. */
   readonly hasCodeCache: boolean;
@@ -61,7 +61,10 @@ interface Trial {
   prepared: PreparedIsolate;
 }
 
-/** `warmUp` runs a script in an isolate, with the realm's libraries if asked to: later isolates need not compile what it called. */
+/**
+ * `warmUp` runs a script in an isolate, with the realm's libraries if asked to, so that later isolates need not
+ * compile the functions it called.
+ */
 export function createIsolateFactory(
   library: Library,
   realm: RealmSource,
@@ -91,7 +94,7 @@ export function createIsolateFactory(
     return { isolate, prepared };
   }
 
-  /** The second compilation in the same isolate finds the first one, with every function that has run since. */
+  /** Compiling again in the same isolate finds the first result, with every function that has run since. */
   function keepCode(isolate: ivm.Isolate, script: SharedScript): void {
     const { source, filename } = script;
     const compiled = isolate.compileScriptSync(source, { filename, produceCachedData: true });
@@ -120,7 +123,6 @@ export function createIsolateFactory(
 }
 const TRIAL_MEMORY_MB = 64;
 
-/** Runs trusted code and returns a reference to its value, a function. */
 function evaluate(isolate: ivm.Isolate, context: ivm.Context, script: SharedScript): ivm.Reference {
   const { source, filename, cachedData } = script;
   const compiled = isolate.compileScriptSync(source, { filename, ...(cachedData && { cachedData }) });
@@ -140,7 +142,7 @@ function enterRealm(
     // The realm sends strings only; anything else is a fault of the engine and goes no further.
     return typeof text === "string" ? prepared.onMessage(text) : undefined;
   });
-  // Called while the script is on the stack, in the same thread: what it enters is nested in that entry.
+  // Called in the same thread while the script is on the stack, so its entries are nested in the script's.
   const load = new library.Callback((name: unknown) => {
     member(installed, "provide").applySync(undefined, [loadLibrary(name).derefInto()], { timeout: SETUP_MS });
   });
@@ -195,7 +197,7 @@ function enterRealm(
     },
     makeCodeCaches: () =>
       [...compiled].flatMap(([digest, { source, filename }]) => {
-        // The second compilation in the same isolate finds the first one.
+        // Compiling again in the same isolate finds the first result.
         const again = isolate.compileScriptSync(source, { filename, produceCachedData: true });
         const { cachedData } = again as ivm.CachedDataResult;
         return cachedData === undefined ? [] : [{ digest, data: Buffer.from(cachedData.copy()) }];

@@ -34,7 +34,7 @@ function loadLibrary(): Library {
   return module.exports.ivm;
 }
 
-/** Whether every permission is gone, also that to load another addon. */
+/** Returns whether every permission was dropped, including the one to load another addon. */
 function hasNoPermission(): boolean {
   if (!dropPermissions()) return false;
   try {
@@ -82,7 +82,7 @@ function finished(): void {
     setImmediate(() => {
       tidying = null;
       writeFrames('{"method":"idle"}');
-      // At once: waiting for a message beside a timer costs a hop between threads.
+      // Not in a later turn: waiting for a message beside a timer costs a hop between threads.
       factory.fillCodeCaches();
       spare ??= factory.prepare(Number(aheadMb));
       resolve();
@@ -95,7 +95,7 @@ function handle(text: string): void {
     run?.deliver(text);
     return;
   }
-  // `params` has only numbers and comes first, so this finds the member.
+  // `params` contains only numbers and comes first, so this finds the member.
   const from = text.indexOf(START_MEMBER);
   const { params } = JSON.parse(`${text.slice(0, from)}}`) as { params: BeginParams };
   begin(params, text.slice(from + START_MEMBER.length, -1));

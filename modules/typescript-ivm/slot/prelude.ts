@@ -7,7 +7,6 @@ declare const CYRNEL_REALM_LIBRARIES: Record<string, string>;
 export interface RealmSource {
   /** Expression that takes `require` and returns the install function of runner/child/realm. */
   core: string;
-  /** Expressions by name that take `require` and return the exports of a library. */
   libraries: Record<string, string>;
 }
 
@@ -22,9 +21,9 @@ export interface PreludeOptions {
 }
 
 /**
- * Returns a script whose completion value is `(emit, load, allowWasm, open) => { realm, provide, provideOpened }`. `load(name)` must
- * call `provide` before it returns; `open(text)` may call `provideOpened(text, value)` instead of returning a text. The function for
- * `import()` is a lexical binding, which the global object does not show.
+ * Returns a script whose completion value is `(emit, load, allowWasm, open) => { realm, provide, provideOpened }`.
+ * `load(name)` must call `provide` before it returns; `open(text)` may call `provideOpened(text, value)` instead of
+ * returning a text. The function for `import()` is a lexical binding, which the global object does not show.
  */
 export function makePrelude({ core, libraries }: RealmSource, options: PreludeOptions): string {
   const inline = options.inlineLibraries

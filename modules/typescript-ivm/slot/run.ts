@@ -21,7 +21,6 @@ const FAILURE_PREFIX = '{"jsonrpc":"2.0","method":"end","params":{"ok":false';
 
 export interface RunOutput {
   write(...texts: string[]): void;
-  /** Called when the isolate is disposed. */
   finished(): void;
 }
 
@@ -65,7 +64,7 @@ export function createRun(
     if (over || takeAttachmentPiece(text)) return undefined;
     if (text.startsWith(CONTROL_PREFIX)) return serve(text);
     if (text.startsWith(RESULT_PREFIX)) {
-      // `done` follows at once: one write, one wake-up of the host.
+      // `done` is sent with it: one write, one wake-up of the host.
       over = true;
       heldEnd = text;
     } else {

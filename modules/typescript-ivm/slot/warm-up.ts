@@ -1,12 +1,13 @@
 /**
- * Runs of our own in a new isolate: what they call is compiled then and kept in the code cache of all later isolates.
+ * Runs our own scripts in a new isolate: the functions they call are compiled then and kept in the code cache of all
+ * later isolates.
  */
 import type { StartParams } from "#runner/wire/protocol.ts";
 import type { PreparedIsolate } from "./isolate.ts";
 
 const MAX_ENTRY_MS = 10_000;
 
-/** What most scripts do, without what loads a library: it is paid for by every run. */
+/** Uses what most scripts use, but no library: every run pays for this cache. */
 const COMMON = `(async () => {
   console.log("text", 1, true);
   console.error("text");
@@ -17,7 +18,6 @@ const COMMON = `(async () => {
   return { items: [{ id: 1, name: "a", price: 1.5, active: false, note: null }] };
 })`;
 
-/** Uses every library, in the ways a script is most likely to. */
 const LIBRARIES = `(async () => {
   console.log({ name: "a", list: [1, "b", null], nested: { deep: {} } }, [1, 2], new Map([[1, { a: 1 }]]), new Set([1]), new Date(0), /a/);
   console.error(new Error("e"));
@@ -51,10 +51,10 @@ const LIBRARIES = `(async () => {
   return new Error("e").stack;
 })`;
 
-/** To the request of the second script. */
+/** Reply to the request of the second script. */
 const ANSWER = `{"answer":{"status":200,"statusText":"OK","headers":[["a","b"]],"url":"https://example.org/a","redirected":false,"body":{"text":"{}"}},"size":null}`;
 
-/** Runs a script that uses what most scripts use, or the libraries of the realm. Its messages go nowhere. */
+/** Runs a script that uses what most scripts use, or the libraries of the realm. Discards its messages. */
 export function warmUp(isolate: PreparedIsolate, libraries: boolean): void {
   const code = libraries ? LIBRARIES : COMMON;
   const params: StartParams = {

@@ -1,7 +1,7 @@
 /**
  * Converts a schema of an OpenAPI 3.1 document to JSON Schema 2020-12, for requests or for responses. Applies
- * OpenAPI's own keywords (readOnly, writeOnly, discriminator) or writes them into descriptions; references
- * point into `$defs`.
+ * OpenAPI's own keywords (readOnly, writeOnly, discriminator) or writes them into descriptions; references point into
+ * `$defs`.
  */
 
 import { type Fields, isRecord, own, ownList, ownRecord, ownText } from "#kernel/foreign-json.ts";
@@ -192,8 +192,8 @@ function hiddenProperties(source: Fields, conversion: Conversion): Set<string> {
 }
 
 /**
- * Converts the parts of an `allOf`. A part without additional properties means those of the whole: by itself
- * it would refuse what the other parts describe.
+ * Converts the parts of an `allOf`. A part without additional properties means those of the whole: by itself it would
+ * refuse the properties of the other parts.
  */
 function convertParts(
   source: Fields,
@@ -240,10 +240,7 @@ function listMembers(parts: unknown[], { references, use }: Conversion): string[
 
 const OPEN_KEYWORDS = ["anyOf", "oneOf", "patternProperties", "if", "dependentSchemas"];
 
-/**
- * The server decides: documents use `oneOf` also where several schemas match, and then no value would be
- * valid.
- */
+/** The server decides: documents use `oneOf` even if several schemas match, and then no value would be valid. */
 function widenOneOf(target: JSONSchema): void {
   const { oneOf } = target;
   if (oneOf === undefined) return;
@@ -253,8 +250,8 @@ function widenOneOf(target: JSONSchema): void {
 }
 
 /**
- * A default is what the server assumes. It is described, not kept as `default`: hosts that fill in defaults
- * would overwrite what a partial update leaves alone. One short example is kept.
+ * A default is the value the server assumes. It is described, not kept as `default`: hosts that fill in defaults
+ * would overwrite members that a partial update omits. One short example is kept.
  */
 function addUsage(source: Fields, target: JSONSchema): void {
   const shown = Object.hasOwn(source, "default") ? showValue(source.default) : undefined;

@@ -1,6 +1,6 @@
 /**
- * Copies keywords of JSON Schema 2020-12. Malformed values are left out, so that every result compiles. The
- * caller converts subschemas.
+ * Copies keywords of JSON Schema 2020-12. Omits malformed values, so that every result compiles. The caller converts
+ * subschemas.
  */
 import { type Fields, isRecord, own, ownText } from "#kernel/foreign-json.ts";
 
@@ -118,7 +118,7 @@ function readType(declared: unknown, nullable: boolean): string | string[] | und
   return unique.length === 1 ? unique[0] : unique;
 }
 
-/** Reports whether a validator can compile it: patterns of a schema are Unicode regular expressions. */
+/** Returns whether a validator can compile the pattern: patterns of a schema are Unicode regular expressions. */
 export function isPattern(pattern: string): boolean {
   try {
     new RegExp(pattern, "u");

@@ -12,10 +12,7 @@ const OUTSIDE =
 export interface References {
   /** Follows chains of references. @throws DocumentError */
   resolve(reference: string): unknown;
-  /**
-   * Returns the value itself, or the target if it is a reference. Returns undefined for anything but an
-   * object.
-   */
+  /** Returns the value itself, or the target if it is a reference. Returns undefined for anything but an object. */
   follow(value: unknown): Fields | undefined;
 }
 

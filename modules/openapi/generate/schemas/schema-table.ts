@@ -1,7 +1,6 @@
 /**
- * Converts the schemas of a document for one use. Each tool gets a self-contained schema: its `$defs` hold
- * each referenced schema once, within a budget; a reference back to a schema that is being described is cut,
- * with a note.
+ * Converts the schemas of a document for one use. Each tool gets a self-contained schema: its `$defs` hold each
+ * referenced schema once, within a budget; a reference back to a schema that is being described is cut, with a note.
  */
 
 import { isRecord } from "#kernel/foreign-json.ts";
@@ -21,7 +20,7 @@ interface Definition {
   schema: JSONSchema | boolean;
   needs: string[];
   bytes: number;
-  /** The same without texts, for when there is no room for them. */
+  /** The same without texts, used when the budget is nearly spent. */
   bare?: { schema: JSONSchema | boolean; bytes: number };
 }
 
@@ -64,8 +63,8 @@ export function createSchemaTable(
   }
 
   /**
-   * Searches breadth first, so that what is near the root is kept if not everything fits. The second half of
-   * the budget is for definitions without texts.
+   * Searches breadth first, so that definitions near the root are kept if not all fit. The second half of the budget
+   * is for definitions without texts.
    */
   function select(first: string[], maxBytes: number): { kept: Map<string, Definition>; left: Set<string> } {
     const kept = new Map<string, Definition>();
@@ -136,8 +135,8 @@ function withoutTexts(schema: unknown): unknown {
 type Cuts = Map<string, Set<string>>;
 
 /**
- * Selects the references to cut: those that lead back to a definition above. If the remaining chain is too
- * long for validators, which follow it on the stack, keeps only references to a deeper level.
+ * Selects the references to cut: those that lead back to a definition above. If the remaining chain is too long for
+ * validators, which follow it on the stack, keeps only references to a deeper level.
  */
 function findCuts(first: string[], kept: Map<string, Definition>): Cuts {
   const { cuts, longest } = findCycles(first, kept);
