@@ -1,4 +1,4 @@
-/** The yardstick: starting `node -e 0` with the same binary, and nothing else. */
+/** The yardstick: starts `node -e 0` with the same binary. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 
@@ -11,7 +11,7 @@ export async function spawnBare(): Promise<number> {
   return performance.now() - startedAt;
 }
 
-/** Runs `task` over and over in `parallel` loops until `durationMs` have passed; completed tasks per second. */
+/** Repeats `task` in `parallel` loops for `durationMs`; returns completed tasks per second. */
 export async function measureRate(
   task: () => Promise<unknown>,
   parallel: number,

@@ -1,4 +1,4 @@
-/** A server inside the benchmark's process, asked over HTTP, with its own database and data folder. */
+/** A server inside the benchmark's process, called over HTTP, with its own database and data folder. */
 import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import http from "node:http";
@@ -9,8 +9,8 @@ import { parseConfig } from "#api/config.ts";
 import { openDatabase } from "#api/db/database.ts";
 import { openServer } from "#api/server.ts";
 
-/** Resolves with the body of an answer below 300; rejects for any other. */
-// biome-ignore lint/suspicious/noExplicitAny: answers of every shape
+/** Resolves with the body of a response below 300; rejects for any other. */
+// biome-ignore lint/suspicious/noExplicitAny: responses have any shape
 export type Send = (method: "GET" | "POST" | "PATCH", route: string, body?: object) => Promise<any>;
 
 export interface InProcessServer extends AsyncDisposable {
@@ -60,7 +60,7 @@ export async function installService(
   await send("POST", `/services/${id}/enabled`, { enabled: true });
 }
 
-/** Resolves with what a script returned; rejects unless it succeeded. */
+/** Resolves with the script's result; rejects unless the run succeeded. */
 export async function runScript(send: Send, code: string): Promise<unknown> {
   const record = await send("POST", "/processes", { code, block: true });
   if (record.exitState !== "success") throw new Error(`the script ended ${record.reason}: ${record.error}`);

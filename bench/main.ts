@@ -1,6 +1,6 @@
 /**
  * `npm run bench [-- name] [arguments]`: starts one benchmark, by default the first; `--list` prints their names. The
- * header of each file says what it measures and takes as arguments.
+ * header of each file describes its measurement and arguments.
  */
 import { spawnSync } from "node:child_process";
 import path from "node:path";

@@ -22,7 +22,6 @@ export interface BenchService extends AsyncDisposable {
   pid: number;
   url: string;
   request(method: string, path: string, body?: unknown): Promise<Answer>;
-  /** Runs a script to its end. Rejects unless it succeeded. */
   run(code: string, options?: object): Promise<{ ms: number; result: unknown }>;
 }
 

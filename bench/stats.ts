@@ -1,5 +1,3 @@
-/** Order statistics, and the Markdown tables that the benchmarks print. */
-
 /** Returns the value below which the fraction `q` of the samples lies (nearest rank), or NaN for no samples. */
 export function quantile(samples: readonly number[], q: number): number {
   if (samples.length === 0) return Number.NaN;
@@ -12,7 +10,7 @@ export const median = (samples: readonly number[]) => quantile(samples, 0.5);
 export interface Row {
   measure: string;
   value: string;
-  /** The bound, such as `<= 0.3`. Rows without one inform only. */
+  /** The limit, such as `<= 0.3`. Rows without one are informative only. */
   target?: string;
   met?: boolean;
 }
@@ -36,7 +34,6 @@ export function formatTable(rows: readonly Row[]): string {
   ]);
 }
 
-/** The first line is the head. */
 export function formatCells(cells: readonly (readonly string[])[]): string {
   const widths = (cells[0] ?? []).map((_, column) =>
     Math.max(...cells.map((line) => line[column]?.length ?? 0)),

@@ -1,8 +1,8 @@
 /**
- * `npm run trace:run`: which files and functions of ours a run crosses on the server's thread, under V8's precise
- * coverage: a plain run, one with a tool call, one that is paused and approved. Counted is what every one of several
- * runs crossed, so no timer that happened to fire, and nothing by which the pool starts the next child. `--files` lists
- * the files, each with its functions.
+ * `npm run trace:run`: which of our files and functions a run crosses on the server's thread, under V8's precise
+ * coverage: a plain run, one with a tool call, one that is paused and approved. Counts only those that every one of
+ * several runs crossed, which excludes timers, and excludes the pool's start of the next child. `--files` lists the
+ * files, each with its functions.
  */
 import { Session } from "node:inspector/promises";
 import path from "node:path";
@@ -11,17 +11,17 @@ import { fileURLToPath } from "node:url";
 import { installService, openInProcess, runScript, type Send } from "./in-process.ts";
 import { formatTable } from "./stats.ts";
 
-/** So many that on a busy machine no timer fires in each of them. */
+/** High enough that on a busy machine no timer fires in every round. */
 const ROUNDS = 12;
 const WARM_UPS = 3;
-/** Until the child that was taken is replaced and idle: starting one is no part of a run that finds one. */
+/** The pool replaces the used child in this time: a run that finds a ready child does not pay for its start. */
 const REFILL_MS = 1000;
 const ROOT = path.resolve(import.meta.dirname, "..");
 const OURS = ["api", "runner", "kernel", "modules", "sdk"].map(
   (folder) => path.join(ROOT, folder) + path.sep,
 );
 
-/** On a busy machine the child that replaces the one taken is started while the run still goes on. */
+/** On a busy machine the pool starts the next child while the run continues. */
 const STARTS_CHILDREN =
   /^runner\/(?:jail\/|isolation\/|process\/(?!monitor)|pool\/zygote|child\/boot-options)|^modules\/typescript-process\//;
 
@@ -29,10 +29,10 @@ const PLAIN = 'console.log("hi"); return 42';
 const CALLING = "return await tools.demo.listTasks({})";
 const ASKING = 'return await tools.demo.addTask({ title: "traced" })';
 
-/** `file` -> functions that were called, by their place in the file. */
+/** Maps a file to the functions that were called, by their position in it. */
 type Crossed = Map<string, Set<string>>;
 
-/** Everything of ours that was called since the last look. */
+/** Returns our functions that were called since the previous call. */
 async function takeCrossed(session: Session): Promise<Crossed> {
   const { result } = await session.post("Profiler.takePreciseCoverage");
   const crossed: Crossed = new Map();
@@ -60,13 +60,13 @@ function intersect(rounds: readonly Crossed[]): Crossed {
 
 const countFunctions = (crossed: Crossed) => [...crossed.values()].reduce((sum, { size }) => sum + size, 0);
 
-/** The number of functions and their names; those of a line of their own have none. */
+/** The number of functions and their names; functions within one line have no name. */
 function describe(places: ReadonlySet<string> = new Set()): string {
   const names = [...places].map((place) => place.split("@", 1)[0] || "(unnamed)");
   return `${places.size}: ${names.join(", ")}`;
 }
 
-/** Until the process is paused, its decision, and until its end. */
+/** Waits until the process is paused, approves it, and waits for its end. */
 async function runApproved(send: Send): Promise<void> {
   const { id } = await send("POST", "/processes", { code: ASKING });
   let record = await send("GET", `/processes/${id}?wait=20000`);

@@ -1,4 +1,4 @@
-/** A process and everything below it, read from /proc. */
+/** Reads a process and its descendants from /proc. */
 import { readdirSync, readFileSync } from "node:fs";
 
 const PAGE_BYTES = 4096;
@@ -17,7 +17,6 @@ export function readStat(file: string): Stat | null {
   return { name: stat.slice(stat.indexOf("(") + 1, end), fields: stat.slice(end + 2).split(" ") };
 }
 
-/** Lists a process and its descendants, ancestors first. */
 export function listTree(root: number): Map<number, Stat> {
   const stats = new Map<number, Stat>();
   for (const entry of readdirSync("/proc")) {
@@ -33,7 +32,6 @@ export function listTree(root: number): Map<number, Stat> {
   return tree;
 }
 
-/** Lists the processes below `root` that are called `name`. */
 export const findByName = (root: number, name: string) =>
   [...listTree(root)].filter(([, stat]) => stat.name === name).map(([pid]) => pid);
 

@@ -1,4 +1,3 @@
-/** Shared by all bundles: where their threads and data files are, and how they are written. */
 import { globSync, readFileSync } from "node:fs";
 import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
@@ -7,7 +6,9 @@ import type { OutputFile, Plugin } from "esbuild";
 export const ROOT = join(import.meta.dirname, "..");
 const SERVER = join(ROOT, "dist/server");
 const SOURCES = "{api,kernel,modules,runner}/**/*.ts";
-/** How a source names a file beside it: a thread or program (.ts), or data that stays where it is. */
+/**
+ * Matches a reference to a file beside the source: a thread or program (.ts), or a data file, which keeps its place.
+ */
 const FILE_URL = /new URL\(\s*"(\.[^"]+)",\s*import\.meta\.url,?\s*\)/g;
 
 /** Returns the sources that others start as threads or programs with `new URL("./x.ts", import.meta.url)`, by their names in dist/server. */
@@ -49,7 +50,10 @@ export function resolveFileUrls(outdir: string): Plugin {
   };
 }
 
-/** Writes the files and removes others from the folder. Each is renamed into place: a server may be starting from it. */
+/**
+ * Writes the files and removes all others from the folder. Renames each into place, because a server may be starting
+ * from it.
+ */
 export async function writeOutputs(folder: string, files: readonly OutputFile[]): Promise<void> {
   await mkdir(folder, { recursive: true });
   for (const { path, contents } of files) {

@@ -1,6 +1,6 @@
 /**
  * Run by runner.ts in a Node with a child's flags: packs the realm with V8 code caches. They are taken after scripts
- * have run, so that they hold exactly the functions that runs need. Arguments: sources as JSON, the pack to write.
+ * have run, so that they contain exactly the functions that runs need. Arguments: sources as JSON, the pack to write.
  */
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { setImmediate } from "node:timers/promises";
@@ -107,8 +107,7 @@ const sources = JSON.parse(readFileSync(sourcesPath, "utf8")) as {
 
 /**
  * Compiles the child's own code with all its functions, since nearly all of them run in each child; running them here
- * would turn this
- * process into a child. The flag is reset before the cache is made, or V8 would reject the cache.
+ * would turn this process into a child. The flag is reset before the cache is made, or V8 would reject the cache.
  */
 function compileWhole(source: string): vm.Script {
   v8.setFlagsFromString("--no-lazy");
@@ -117,7 +116,6 @@ function compileWhole(source: string): vm.Script {
   return script;
 }
 
-/** Runs one script to success and returns what it compiled. */
 async function warmUp(code: string): Promise<Used> {
   const codeGeneration = { strings: false, wasm: false };
   const context = vm.createContext(vm.constants.DONT_CONTEXTIFY, { codeGeneration });

@@ -12,7 +12,7 @@ const DIST = join(ROOT, "dist/command");
 /** zod must not compile its parsers: each is used once or twice, which costs less than compiling. */
 const BANNER = "(globalThis.__zod_globalConfig ??= {}).jitless = true;";
 
-/** A sixth of the bundle would be zod's messages in languages that the command does not speak. */
+/** zod's messages in languages that the command does not speak would be a sixth of the bundle. */
 function keepEnglish({ onLoad }: PluginBuild): void {
   onLoad({ filter: /zod\/v4\/locales\/index\.js$/ }, ({ path }) => ({
     contents: 'export { default as en } from "./en.js";',
@@ -20,14 +20,13 @@ function keepEnglish({ onLoad }: PluginBuild): void {
   }));
 }
 
-/** Returns the files that it was made of. */
 export async function buildCommand(): Promise<string[]> {
   const { outputFiles, metafile } = await build({
     absWorkingDir: ROOT,
     entryPoints: { main: "command/main.ts" },
     outdir: DIST,
     bundle: true,
-    // One file, in which what is imported on demand is also evaluated on demand: Node loads it in less time than modules.
+    // One CommonJS file evaluates modules on demand and loads in less time than ES modules.
     format: "cjs",
     outExtension: { ".js": ".cjs" },
     define: {
@@ -43,13 +42,13 @@ export async function buildCommand(): Promise<string[]> {
     legalComments: "none",
     charset: "ascii",
     logLevel: "warning",
-    // It looks for its program beside itself.
+    // esbuild looks for its program beside itself.
     external: ["esbuild"],
     banner: { js: `${BANNER} const CYRNEL_URL = require("node:url").pathToFileURL(__filename).href;` },
     write: false,
   });
   await writeOutputs(DIST, outputFiles);
-  // npm links the commands of dependencies there, not those of the package itself.
+  // npm links the commands of dependencies there, but not those of the package itself.
   const bin = join(ROOT, "node_modules/.bin");
   if (existsSync(bin)) {
     await rm(join(bin, "cyrnel"), { force: true });
@@ -58,7 +57,7 @@ export async function buildCommand(): Promise<string[]> {
   return Object.keys(metafile.inputs);
 }
 
-/** Runs a script once, so that the command's code is compiled: who runs it later may not be allowed to write the cache. */
+/** Runs a script once, so that the command's code is compiled: later users may not be allowed to write the cache. */
 export async function warmUpCommand(): Promise<void> {
   // Fails for another user's cache, which may stay: Node checks each of its files.
   await rm(join(ROOT, "dist/compiled"), { recursive: true, force: true }).catch(() => {});

@@ -1,6 +1,6 @@
 /**
- * Builds the console: one page, files with a hash in their name, nothing from outside, each also in brotli for the server to
- * send.
+ * Builds the console: one page, files with a hash in their name, nothing from outside, each also compressed with
+ * brotli.
  */
 import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
@@ -19,7 +19,6 @@ const FONTS = ["inter", "jetbrains-mono"].map(
 );
 const compress = promisify(brotliCompress);
 
-/** Returns the files that it was made of. */
 export async function buildConsole(): Promise<string[]> {
   const fresh = `${SITE}.${process.pid}`;
   await mkdir(fresh, { recursive: true });
@@ -68,7 +67,7 @@ export async function buildSite(web: string, site: string): Promise<Metafile> {
   return metafile;
 }
 
-/** The page with the names that its files got: `{{main.tsx}}` is what main.tsx became. */
+/** Fills in the names of the built files: `{{main.tsx}}` becomes the name of main.tsx's bundle. */
 async function fillPage(web: string, site: string, { outputs }: Metafile): Promise<string> {
   const names = new Map<string, string>();
   const toUrl = (output: string) => `./${path.relative(site, path.join(web, output))}`;
@@ -76,7 +75,7 @@ async function fillPage(web: string, site: string, { outputs }: Metafile): Promi
     if (entryPoint === undefined) continue;
     names.set(path.basename(entryPoint), toUrl(output));
     if (entryPoint !== "main.tsx") continue;
-    // Asked for at once, not when the script has been read.
+    // The browser loads these with the page, not after the script has been read.
     const first = imports.filter(({ kind }) => kind === "import-statement");
     const preloads = first.map((one) => `<link rel="modulepreload" crossorigin href="${toUrl(one.path)}" />`);
     names.set("preloads", preloads.join("\n    "));
@@ -89,7 +88,7 @@ async function fillPage(web: string, site: string, { outputs }: Metafile): Promi
   });
 }
 
-/** The licence of each package that is part of the bundle. */
+/** Collects the licence of each package in the bundle. */
 async function listLicenses(web: string, { inputs }: Metafile): Promise<string> {
   const folders = new Set<string>();
   for (const input of Object.keys(inputs)) {

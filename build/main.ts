@@ -1,6 +1,6 @@
 /**
- * `npm run build [part…]`: brings dist/ up to date, all of it or the parts named. Builds a part again only when a file it was made of has
- * changed.
+ * `npm run build [part…]`: brings dist/ up to date, all of it or the named parts. Builds a part only if one of its
+ * input files has changed.
  */
 import { createHash } from "node:crypto";
 import { existsSync, globSync } from "node:fs";
@@ -14,14 +14,14 @@ import { buildServer } from "./server.ts";
 import { buildStarterSet } from "./starter.ts";
 
 const DIST = join(ROOT, "dist");
-/** Each returns the files that its part was made of. */
+/** Each returns its input files. */
 const PARTS: Record<string, () => Promise<string[]>> = {
   runner: buildRunner,
   server: buildServer,
   console: buildConsole,
   command: buildCommand,
 };
-/** Decide about the code of all packages, so that files below node_modules need no look. */
+/** These determine the code of all packages, so files below node_modules are not checked. */
 const PACKAGES = ["package-lock.json", ...globSync("patches/*.patch", { cwd: ROOT })];
 
 /** Returns whether the part was built. */
@@ -64,6 +64,6 @@ await mkdir(DIST, { recursive: true });
 const starterSet = wanted.delete("packages") ? buildStarterSet() : null;
 const built = await Promise.all([...wanted].map(async (name) => [name, await bringUpToDate(name)] as const));
 await starterSet;
-// if-changed.sh compares sources with its time.
+// if-changed.sh compares the age of sources with this file.
 if (names.length === 0) await writeFile(join(DIST, "built"), "");
 if (built.some(([name, isNew]) => name === "command" && isNew)) await warmUpCommand();

@@ -1,6 +1,6 @@
 /**
- * Builds dist/runner: the realm with its V8 code caches, the process child, the slot of isolates, the child of the self-test and
- * the preparer of sources, one file each.
+ * Builds dist/runner: the realm with its V8 code caches, the process child, the slot of isolates, the child of the
+ * self-test and the preparer of sources, one file each.
  */
 import { execFile } from "node:child_process";
 import { mkdir, rename, rm, writeFile } from "node:fs/promises";
@@ -11,7 +11,7 @@ import { CHILD_V8_FLAGS, ZYGOTE_V8_FLAGS } from "#runner/child/flags.ts";
 import { DIST, ROOT, ZYGOTE_FOLDER } from "#runner/paths.ts";
 
 const REALM = join(ROOT, "runner/child/realm") + sep;
-/** Files that anything here was made of. */
+/** Collects the input files of all builds below. */
 const inputs = new Set<string>();
 
 const COMMON: BuildOptions = {
@@ -48,8 +48,7 @@ function replaceLibraries({ onResolve }: PluginBuild): void {
 
 /**
  * The realm as a small core and libraries loaded on first use, each a script: an isolate compiles the core for every
- * run, a library only
- * for runs that use it. Every `require()` in the realm's own files names a library.
+ * run, a library only for runs that use it. Every `require()` in the realm's own files names a library.
  */
 interface SplitRealm {
   /** Expression: a function that takes `require` and returns the realm's install function. */
@@ -114,8 +113,7 @@ function leaveOutLibraries(entry: string, names: Map<string, string>): Plugin {
 
 /**
  * Packs the child's own code and the realm with code caches, made under a child's flags. The core gets the `require`
- * that loads its
- * libraries: `load` belongs to the embedder, so nothing it throws may reach the script.
+ * that loads its libraries: `load` belongs to the embedder, so no error of it may reach the script.
  */
 async function writePack(
   { core, libraries }: SplitRealm,
@@ -157,7 +155,6 @@ async function write(path: string, text: string): Promise<void> {
   await rename(`${path}.${process.pid}`, path);
 }
 
-/** Returns the files that it was made of. */
 export async function buildRunner(): Promise<string[]> {
   const [realm, child, loader] = await Promise.all([
     buildSplitRealm(),

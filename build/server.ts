@@ -1,9 +1,9 @@
-/** The server as one bundle: dist/server, an entry for each program and thread, and what they share in chunks. */
+/** The server as one bundle: dist/server has an entry for each program and thread, and chunks that they share. */
 import { join } from "node:path";
 import { build } from "esbuild";
 import { listThreads, ROOT, resolveFileUrls, writeOutputs } from "./bundling.ts";
 
-/** Programs that are started by name, from outside of the bundle. */
+/** Programs that operators and other processes start by name. */
 const PROGRAMS: Record<string, string> = {
   main: "api/main.ts",
   doctor: "api/doctor-main.ts",
@@ -12,7 +12,7 @@ const PROGRAMS: Record<string, string> = {
   "rotate-secrets": "api/secrets/rotate-main.ts",
 };
 
-/** Packages that read files beside themselves, are native, or are loaded by the installing process alone. */
+/** Packages that read files beside themselves, are native, or are loaded only by the installing process. */
 const EXTERNAL = [
   "@fastify/swagger-ui",
   "@npmcli/arborist",
@@ -26,7 +26,6 @@ const EXTERNAL = [
 const BANNER =
   'import{createRequire as cyrnelCreateRequire}from"node:module";const require=cyrnelCreateRequire(import.meta.url);';
 
-/** Returns the files that the bundle was made of. */
 export async function buildServer(): Promise<string[]> {
   const { outputFiles, metafile } = await build({
     absWorkingDir: ROOT,

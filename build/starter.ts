@@ -9,7 +9,7 @@ import { readStarterTree } from "#runner/packages/starter-tree.ts";
 import { typesOf } from "#runner/packages/types.ts";
 import { findPackage, ROOT } from "#runner/paths.ts";
 
-/** Not JSON, as the bundles are: what each bundle was made of, by name. */
+/** Inputs of each bundle, by name. Not JSON, because every JSON file in the folder is a bundle. */
 const KEYS = join(STARTER_FOLDER, "made-of");
 const MAX_MS = 600_000;
 
@@ -18,7 +18,7 @@ export async function buildStarterSet(): Promise<void> {
   await mkdir(STARTER_FOLDER, { recursive: true });
   const keys: Record<string, string> = existsSync(KEYS) ? JSON.parse(readFileSync(KEYS, "utf8")) : {};
   const bundler = readBundlerKey();
-  // An installation without development packages has few of them, or keeps what was built.
+  // An installation without development packages lacks most of them and keeps the existing bundles.
   const wanted = STARTER_SET.flatMap((name) => {
     const folder = findPackage(name);
     return folder === null ? [] : [{ name, folder, ...readMembers(name, folder, bundler) }];
@@ -42,7 +42,7 @@ export async function buildStarterSet(): Promise<void> {
   for (const file of globSync(join(STARTER_FOLDER, "*.json"))) if (!known.has(file)) await rm(file);
 }
 
-/** Returns what the record of an installed package says about it, and the key that changes with whatever decides its bundle. */
+/** Returns the package's record for the bundle, and a key that changes with every input of the bundle. */
 function readMembers(name: string, folder: string, bundler: string): { key: string; about: object } {
   const { version, description, homepage } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
   const tree = readStarterTree(name);

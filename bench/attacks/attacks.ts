@@ -1,7 +1,7 @@
 /**
- * `npm run bench -- attacks [name…]`: one key attacks a fresh server while another key goes on with its work. Prints the
- * delays of the server's event loop, its memory, and how long the other key waits. Compare with `nothing`: the attacker's
- * own load is on the same machine.
+ * `npm run bench -- attacks [name…]`: one key attacks a fresh server while another key continues its work. Prints the
+ * delays of the server's event loop, its memory, and how long the other key waits. Compare with `nothing`: the
+ * attacker's own load is on the same machine.
  */
 import { randomBytes } from "node:crypto";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
@@ -31,9 +31,8 @@ interface Client {
 interface Attack {
   name: string;
   environment?: Record<string, string>;
-  /** Prepares what the other key does meanwhile; by default a small run. */
+  /** Prepares the other key's work; by default a small run. */
   work?(other: Client): Promise<() => Promise<unknown>>;
-  /** Returns the outcome in words. */
   run(attacker: Client, service: BenchService): Promise<string>;
 }
 

@@ -5,7 +5,9 @@ import { openWorld, type PeerProbe, SECRET, type World } from "./probes/world.ts
 import type { Peer } from "./runners.ts";
 
 const MEMORY_MB = 64;
-/** What a peer's own machinery may take beside a run's memory: a runtime, its young space, a burst before it is noticed. */
+/**
+ * Allows for a peer's own machinery beside a run's memory: a runtime, its young space, a burst before it is noticed.
+ */
 const MAX_GROWTH_BYTES = (MEMORY_MB + 256) * 2 ** 20;
 const TIMEOUT_MS: Record<PeerProbe["group"], number> = {
   world: 8000,
@@ -13,17 +15,17 @@ const TIMEOUT_MS: Record<PeerProbe["group"], number> = {
   time: 300,
   memory: 4000,
 };
-/** A peer that ends a run later than this has not kept its limit. */
+/** A peer that ends a run later than this has failed to enforce its limit. */
 const GRACE_MS = 6000;
 const WATCH_MS = 20;
 const SAMPLE_MS = 30_000;
 
 export interface Attempts {
-  /** What happened, by the id of a probe that was not stopped. */
+  /** Describes the harm, by the id of a probe that was not stopped. */
   passed: Map<string, string>;
 }
 
-/** The host is opened again whenever a probe has ended it. */
+/** Opens the host again whenever a probe has ended it. */
 export async function makeAttempts(
   peer: Peer,
   probes: readonly PeerProbe[],
@@ -50,7 +52,7 @@ export async function makeAttempts(
   return { passed };
 }
 
-/** Returns what harm was done, or null if the probe was stopped. */
+/** Returns the harm, or null if the probe was stopped. */
 async function attempt(embedder: Embedder, probe: PeerProbe, world: World): Promise<string | null> {
   const timeoutMs = TIMEOUT_MS[probe.group];
   const body = probe.script(world.facts(), embedder.pid);
@@ -66,7 +68,7 @@ async function attempt(embedder: Embedder, probe: PeerProbe, world: World): Prom
     const value = await embedder.ask({ kind: "run", body, limits }, timeoutMs + GRACE_MS);
     if (JSON.stringify(value ?? null).includes(SECRET)) harm = "got the secret";
   } catch (error) {
-    // A run that failed or was ended by its peer is one that was stopped.
+    // The peer stopped a run that failed or was ended.
     if (error instanceof HostEnded) harm = error.message.split("\n")[0] ?? "";
   } finally {
     clearInterval(watch);

@@ -1,4 +1,4 @@
-/** A running host of one peer, seen from the benchmark: takes commands, answers them, and may end at any time. */
+/** A running host of one peer, seen from the benchmark: takes commands, replies, and may end at any time. */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { killAll, listTree } from "../tree.ts";
@@ -12,7 +12,7 @@ const CLOSE_MS = 15_000;
 export interface Embedder extends AsyncDisposable {
   readonly pid: number;
   readonly isAlive: boolean;
-  /** Rejects with the peer's error, or with HostEnded when the host ended or did not answer in time. */
+  /** Rejects with the peer's error, or with HostEnded if the host ended or did not reply in time. */
   ask(command: Command, maxWaitMs: number): Promise<unknown>;
   /** Kills the host and everything it started. */
   kill(): void;

@@ -1,4 +1,6 @@
-/** Installs packages of npm in exact versions, without their install scripts, into a cache in the system's temp folder. */
+/**
+ * Installs npm packages in exact versions, without their install scripts, into a cache in the system's temp folder.
+ */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, rename, rm, writeFile } from "node:fs/promises";

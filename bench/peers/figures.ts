@@ -1,4 +1,3 @@
-/** Latency, rate and memory of one peer, in the host that embeds it. */
 import { availableParallelism } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { median, quantile } from "../stats.ts";
@@ -24,9 +23,9 @@ export interface Figures {
   p50Ms: number;
   p95Ms: number;
   perSecond: number;
-  /** MiB of the host and all it started, with nothing running. */
+  /** MiB of the host and its child processes, with nothing running. */
   idleMb: number;
-  /** MiB each run adds while it runs. */
+  /** Additional MiB per running script. */
   perRunMb: number;
 }
 
@@ -60,7 +59,7 @@ async function sample(embedder: Embedder, count: number): Promise<number[]> {
   return (await embedder.ask(command, MAX_WAIT_MS)) as number[];
 }
 
-/** Returns how much memory each of as many runs as cores takes at most while it computes. */
+/** Computes in as many runs as there are cores. Returns the highest memory of each. */
 async function holdRuns(embedder: Embedder, idleMb: number): Promise<number> {
   const body = `const until = Date.now() + ${HOLD_MS}; while (Date.now() < until); return 1;`;
   const runs = Array.from({ length: cores }, () =>

@@ -1,19 +1,19 @@
 /**
- * The program that embeds one peer, each in its own process, so that what a script does to its host is done to this one.
- * argv: the name of the peer. Takes commands over the channel of `fork` and answers each.
+ * The program that embeds one peer, each in its own process, so that a script can harm only this host. argv: the name
+ * of the peer. Takes commands over the channel of `fork` and replies to each.
  */
 import { measureRate } from "../bare-spawn.ts";
 import { type Limits, PEERS } from "./runners.ts";
 
 export type Command =
   | { kind: "run"; body: string; limits: Limits }
-  /** Returns milliseconds of each of `count` runs, one after the other, `pauseMs` between. */
+  /** Returns milliseconds of each of `count` consecutive runs, `pauseMs` apart. */
   | { kind: "latency"; body: string; limits: Limits; count: number; pauseMs: number }
   /** Returns runs per second of `parallel` loops. */
   | { kind: "rate"; body: string; limits: Limits; parallel: number; durationMs: number }
   | { kind: "close" };
 
-// What a script throws into its host must not end the host, unless it can do so regardless.
+// A script's rejection must not end the host, unless the script can end it anyway.
 process.on("unhandledRejection", () => {});
 process.on("uncaughtException", () => {});
 process.on("disconnect", () => process.exit(1));

@@ -1,6 +1,7 @@
 /**
- * `npm run bench -- --peers`: other ways to run a script beside Cyrnel, measured by the same program in the same minutes:
- * latency, rate, memory, and how many probes each stops. `--figures` and `--probes` do one half, `--only=<name>,…` some peers.
+ * `npm run bench -- --peers`: other ways to run a script beside Cyrnel, measured by the same program in the same
+ * minutes: latency, rate, memory, and how many probes each stops. `--figures` and `--probes` do one half,
+ * `--only=<name>,…` some peers.
  */
 import { availableParallelism, cpus } from "node:os";
 import { atLeast, formatCells, formatTable } from "../stats.ts";
@@ -17,7 +18,6 @@ interface Result {
   packages?: string;
   figures?: Figures;
   attempts?: Attempts;
-  /** Why the peer was not measured. */
   missing?: string;
 }
 
@@ -41,7 +41,6 @@ async function inTurns<T>(items: readonly T[], atOnce: number, act: (item: T) =>
   );
 }
 
-/** A peer that fails once is not measured further. */
 async function unlessMissing(result: Result, act: () => Promise<void>): Promise<void> {
   if (result.missing !== undefined) return;
   try {
@@ -59,7 +58,7 @@ const hostEnvironment = ({ packages = "" }: Result, world: World): Record<string
   PATH: process.env.PATH ?? "",
 });
 
-/** Returns the probes whose attack works where nothing stops it; the others prove nothing. */
+/** Returns the probes whose attack works without a sandbox; the others prove nothing. */
 async function checkControls(): Promise<PeerProbe[]> {
   const vain = new Set<PeerProbe>();
   await inTurns(PROBES, CONTROLS_AT_ONCE, async (probe) => {

@@ -13,16 +13,15 @@ export interface Limits {
 }
 
 export interface Runner {
-  /** Runs the body of an async function. Resolves with what it returned; rejects if it failed or was ended. */
+  /** Runs the body of an async function. Resolves with its result; rejects if it failed or was ended. */
   run(body: string, limits: Limits): Promise<unknown>;
   close?(): Promise<void>;
 }
 
-/** Settings of the host, from its environment. */
 export interface Settings {
   /** Folder above `node_modules` of the peer's package. */
   packages: string;
-  /** A folder that the host would not want read. */
+  /** A folder that scripts must not read. */
   hidden: string;
   secret: string;
   path: string;
@@ -31,9 +30,7 @@ export interface Settings {
 export interface Peer {
   name: string;
   title: string;
-  /** The package to install, in an exact version. */
   fetched?: string;
-  /** Flags of Node for the host. */
   flags?: readonly string[];
   setUp: string;
   notMadeFor: string;
@@ -43,7 +40,10 @@ export interface Peer {
 const MARK = "\u0001result ";
 const MAX_OUTPUT_BYTES = 1024 * 1024;
 
-/** Runs the body in its own process, as standard input. Kills the process group at the time limit or after too much output. */
+/**
+ * Runs the body in its own process, as standard input. Kills the process group at the time limit or after too much
+ * output.
+ */
 function runProgram(
   command: string,
   args: readonly string[],

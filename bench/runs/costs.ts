@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- costs [--against <checkout>] [--rounds n] [--only environment]`: CPU time of a run by the process that
- * spends it. A second checkout, which must be built, takes turns with this one; exit code 1 if a run takes longer here.
+ * `npm run bench -- costs [--against <checkout>] [--rounds n] [--only environment]`: CPU time of a run per process. A
+ * second checkout, which must be built, takes turns with this one; exit code 1 if a run takes longer here.
  */
 import { execFile } from "node:child_process";
 import { availableParallelism } from "node:os";
@@ -21,7 +21,6 @@ const COMPARED = "a run one at a time, p50,";
 const PARALLEL = availableParallelism() * 2;
 const CODE = "return 1";
 
-/** In the order of the table. */
 const HOST_KINDS = [
   "server, main thread",
   "server, its other threads",
@@ -48,7 +47,7 @@ function nameKind(pid: number, name: string): (typeof KINDS)[number] {
   return title.startsWith("postgres: cyrnel") ? "Postgres, connections" : "Postgres, its own work";
 }
 
-/** Reads the CPU time of a server and of everything below it, ended children included. */
+/** Reads the CPU time of a server and its descendants, including ended children. */
 function readSpent(serverPid: number): Spent {
   const spent = Object.fromEntries(KINDS.map((kind) => [kind, 0])) as Spent;
   for (const [pid, { name, fields }] of listTree(serverPid)) {
@@ -66,7 +65,6 @@ function readSpent(serverPid: number): Spent {
   return spent;
 }
 
-/** Returns runs per second. */
 async function runMany(service: BenchService, runs: number): Promise<number> {
   const before = performance.now();
   let begun = 0;
@@ -86,7 +84,7 @@ async function runSingly(service: BenchService): Promise<number[]> {
   return samples;
 }
 
-/** Compares the medians of single runs that take turns. */
+/** Compares the medians of alternating single runs. */
 async function compareSingly(
   own: BenchService,
   other: BenchService,

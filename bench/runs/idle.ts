@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- idle [--against <checkout>]`: proportional set sizes of an idle server's processes, with the embedded
- * database and two warm children, a minute after one run. Exit code 1 above the target.
+ * `npm run bench -- idle [--against <checkout>]`: proportional set sizes of an idle server's processes, with the
+ * embedded database and two warm children, a minute after one run. Exit code 1 above the target.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
@@ -12,7 +12,7 @@ const REST_MS = 60_000;
 const TARGET_MB = 220;
 const FIELDS = ["Pss", "Pss_Anon", "Pss_File", "Pss_Shmem"] as const;
 
-/** Postgres writes what each of its processes does over its command line. */
+/** Postgres replaces the command line of each of its processes by its current activity. */
 function nameProcess(pid: number, comm: string, serverPid: number): string {
   if (pid === serverPid) return "server";
   const title = read(`/proc/${pid}/cmdline`).replaceAll("\0", " ").replace("[local]", "").trim();

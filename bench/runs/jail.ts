@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- jail`: CPU time of a child's start, latency of a warm run and sustained rate, at level strict and at
- * level development in turn, so that a noisy neighbour hits both. Exit code 1 if a target is missed.
+ * `npm run bench -- jail`: CPU time of a child's start, latency of a warm run and sustained rate, alternating between
+ * level strict and level development, so that a noisy neighbour affects both. Exit code 1 if a target is missed.
  */
 import { mkdtemp, readdir, readFile, rmdir } from "node:fs/promises";
 import { availableParallelism, tmpdir } from "node:os";

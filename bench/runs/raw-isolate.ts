@@ -1,6 +1,6 @@
 /**
- * The yardstick of typescript-ivm: create, run, dispose with isolated-vm and nothing else. Runs as a program of its
- * own (`--no-node-snapshot`) and prints one JSON line: milliseconds per loop and loops per second.
+ * The yardstick of typescript-ivm: only creates an isolate, runs and disposes with isolated-vm. Runs as its own
+ * program (`--no-node-snapshot`) and prints one JSON line: milliseconds per loop and loops per second.
  */
 import ivm from "isolated-vm";
 import { median } from "../stats.ts";

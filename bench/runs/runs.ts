@@ -1,7 +1,7 @@
 /**
- * `npm run bench`: the cost of a run, as ratios to what the same machine does in the same minute. Rounds of the yardstick,
- * of the service and of one that boots a process for every run (CYRNEL_ZYGOTE=off) alternate, so that a noisy neighbour
- * hits all of them. Exit code 1 if a target is missed. The search over tools is measured last.
+ * `npm run bench`: the cost of a run, relative to a bare process on the same machine in the same minute. Rounds of
+ * the yardstick, of the service and of one that boots a process for every run (CYRNEL_ZYGOTE=off) alternate, so that
+ * a noisy neighbour affects all of them. Exit code 1 if a target is missed. The search over tools is measured last.
  */
 import { execFile } from "node:child_process";
 import { availableParallelism } from "node:os";
@@ -14,7 +14,7 @@ import { findByName, readPssMb } from "../tree.ts";
 const ROUNDS = 5;
 const SAMPLES_PER_ROUND = 20;
 const RATE_ROUND_MS = 4000;
-/** Until then the server's own code is still being compiled. */
+/** V8 compiles the server's own code in this time. */
 const WARM_UP_MS = 20_000;
 const CAPACITY = 150;
 const BURST = 100;
@@ -33,7 +33,7 @@ async function sampleRuns(service: BenchService, count: number, pauseMs: number)
   return samples;
 }
 
-/** Pauses as long as the runs do: a core that has rested is slower at first. */
+/** Pauses as long as between runs: a core that has rested is slower at first. */
 async function sampleBare(count: number): Promise<number[]> {
   const samples: number[] = [];
   for (let i = 0; i < count; i++) {
@@ -49,7 +49,7 @@ async function mustAnswer(service: BenchService, method: string, path: string, b
     throw new Error(`${method} ${path} answered ${answer.status}: ${JSON.stringify(answer.body)}`);
 }
 
-/** The first finds the server's part of a call still being compiled. */
+/** V8 still compiles the server's part of a call during the first script. */
 const CALLING_SCRIPTS = 5;
 
 /** Measures a call to the host and back inside the script. Returns median milliseconds. */
@@ -205,7 +205,7 @@ async function benchIsolateEnvironment(service: BenchService): Promise<Row[]> {
   ];
 }
 
-/** Compares the longest wait in a burst with the time that the sustained rate would take, measured right before it. */
+/** Compares the longest wait in a burst with the time at the sustained rate, measured right before it. */
 async function benchBurst(service: BenchService): Promise<Row[]> {
   const last: number[] = [];
   const ratios: number[] = [];

@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- calls`: what a script's tool call adds to the request that it makes: the bridge, the whole path of
- * calls and the OpenAPI adapter, beside a direct fetch of the same loopback server by the host, in turns.
+ * `npm run bench -- calls`: time that a script's tool call adds to its request: the bridge, the whole path of calls
+ * and the OpenAPI adapter, alternating with a direct fetch of the same loopback server by the host.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -10,7 +10,7 @@ import { atMost, formatTable, median, ms, quantile } from "../stats.ts";
 const ROUNDS = 8;
 const CALLS = 150;
 const MAX_ADDED_MS = 1;
-/** A process of its own, so that it does not share the measured event loop. */
+/** Runs in its own process, so that it does not share the measured event loop. */
 const SERVER = `
   const server = require("node:http").createServer((_request, response) => {
     response.setHeader("content-type", "application/json");

@@ -1,7 +1,7 @@
 /**
- * `npm run bench -- search [--misses]`: how often questions in everyday words find the right tool among the tools of real
- * definitions. `--misses` lists the missed questions of the set `tuning`; the other two sets print totals only, so that
- * nobody tunes on them.
+ * `npm run bench -- search [--misses]`: how often questions in everyday words find the right tool among the tools of
+ * real definitions. `--misses` lists the missed questions of the set `tuning`; the other two sets print totals only,
+ * so that nobody tunes on them.
  */
 import {
   addUp,

@@ -1,4 +1,4 @@
-/** Cyrnel over HTTP with the services of the mock API, started as `npm start` starts it; approves what is asked. */
+/** Cyrnel over HTTP with the services of the mock API, started as `npm start` starts it. Approves every request. */
 import { startService } from "../service.ts";
 import type { MockApi } from "./mock-api.ts";
 import { describeApi } from "./mock-documents.ts";
@@ -39,7 +39,7 @@ export async function openCyrnel(environment: string, api: MockApi): Promise<Cyr
   if (environment !== "typescript-process")
     await send("POST", `/modules/${environment}/enabled`, { enabled: true });
   await install("m", "openapi", { content: JSON.stringify(describeApi(api.url)) });
-  // What cannot be installed makes its scripts fail, not the whole measurement.
+  // A service that cannot be installed makes its scripts fail, but not the whole measurement.
   const odd: [string, string, object][] = [
     ["odd", "openapi", { url: `${api.url}/docs/odd.json` }],
     ["odd_mcp", "mcp", { content: JSON.stringify({ transport: "http", url: `${api.url}/mcp` }) }],
@@ -48,7 +48,7 @@ export async function openCyrnel(environment: string, api: MockApi): Promise<Cyr
   for (const [id, adapter, definition] of odd) {
     await install(id, adapter, definition).catch((error) => console.error(`${id}: ${error.message}`));
   }
-  // MCP tools are destructive unless they say otherwise; what is asked for here is asked by this rule alone.
+  // MCP tools are destructive by default; only this rule may request approval.
   await send("POST", "/policies", { servicePattern: "m", toolPattern: "clear", decision: "ask" });
 
   return {

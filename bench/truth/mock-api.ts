@@ -1,4 +1,7 @@
-/** An HTTP API as odd as those of the world, with its OpenAPI documents, GraphQL endpoint and MCP server; records what reached it. */
+/**
+ * An HTTP API with the oddities of real ones, its OpenAPI documents, GraphQL endpoint and MCP server. Records the
+ * calls that change something.
+ */
 import { once } from "node:events";
 import http from "node:http";
 import type { AddressInfo } from "node:net";
@@ -8,12 +11,12 @@ import { answerMcp } from "./mock-mcp.ts";
 
 const MAX_BODY_BYTES = 8 * 1024 * 1024;
 const PUT_MS = 60;
-/** The row whose id no JavaScript number holds. */
+/** No JavaScript number can represent this id. */
 const LARGE_ROW = '{"id":9223372036854775807,"n":12}';
 
 export interface MockApi extends AsyncDisposable {
   url: string;
-  /** Calls that changed something, in the order in which they arrived: `put "a"`. */
+  /** Calls that changed something, in order of arrival: `put "a"`. */
   effects: string[];
   reset(): void;
 }
@@ -61,7 +64,7 @@ export async function openMockApi(): Promise<MockApi> {
   const routes: Record<string, (request: Request) => unknown> = {
     "POST put": ({ body, reply }) => {
       JSON.parse(body);
-      // As text: parsed, a large integer would be rounded here.
+      // Reads the text: parsing would round a large integer here.
       const x = /"x"\s*:(.*)\}$/s.exec(body)?.[1] ?? "null";
       setTimeout(() => {
         note("put", x);

@@ -1,4 +1,7 @@
-/** OpenAPI documents of the mock API: an ordinary one (service `m`), and one with what documents of the world get wrong (service `odd`). */
+/**
+ * OpenAPI documents of the mock API: an ordinary one (service `m`), and one with mistakes of real documents (service
+ * `odd`).
+ */
 
 type Json = Record<string, unknown>;
 

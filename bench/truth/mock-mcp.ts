@@ -1,4 +1,4 @@
-/** An MCP server (JSON answers over HTTP) whose tools and answers are as odd as those of servers in the world. */
+/** An MCP server (JSON over HTTP) with the oddities of real ones in its tools and responses. */
 
 type Json = Record<string, unknown>;
 interface Call {
@@ -13,7 +13,7 @@ const object = (properties: Json, required?: string[]) => ({
   properties,
   ...(required && { required }),
 });
-/** A number as its digits. */
+/** Returns a number that is written with exactly these digits. */
 const raw = (digits: string) => (JSON as unknown as { rawJSON(text: string): object }).rawJSON(digits);
 const COUNT = object({ count: { type: "integer" } }, ["count"]);
 
@@ -100,7 +100,7 @@ const CALLS: Record<string, Call> = {
   nothing: { tool: { inputSchema: object({}) }, answer: () => ({ content: [] }) },
 };
 
-/** Null for a notification. `note` is told of each call of a tool. */
+/** Returns null for a notification. Calls `note` for each tool call. */
 export function answerMcp(
   { id, method, params }: { id?: number; method: string; params?: Json },
   note: (name: string, body: string) => void,
@@ -118,7 +118,7 @@ function answer(method: string, params: Json, note: (name: string, body: string)
     return { protocolVersion: "2025-06-18", capabilities, serverInfo: { name: "odd", version: "1" } };
   }
   if (method === "ping") return {};
-  // Every page says that there is another one, and names the same.
+  // Every page points to the same next page.
   if (method === "tools/list") {
     return {
       tools: Object.entries(CALLS).map(([name, { tool }]) => ({ name, ...tool })),

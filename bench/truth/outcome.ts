@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 /** The second line of a script of the corpus, after `// expect `. */
 export interface Expectation {
   result?: unknown;
-  /** Results that are right too. */
+  /** Further right results. */
   oneOf?: unknown[];
   /** The right result as the JSON text that a client reads. */
   json?: string;
@@ -13,7 +13,7 @@ export interface Expectation {
   /** Changes that the API receives, in any order unless `ordered`. */
   effects?: string[];
   ordered?: boolean;
-  /** The right outcome is a failure, whose message this expression matches. */
+  /** The right outcome is a failure whose message matches this expression. */
   fails?: string;
   /** A success is right as well as the failure that `fails` describes. */
   ok?: boolean;
@@ -21,9 +21,9 @@ export interface Expectation {
   mayFail?: string;
   /** The message of the failure has to name this. */
   names?: string;
-  /** A success is right only with a warning, unless the value arrived as it was. */
+  /** A success is right only with a warning, unless the value arrived unchanged. */
   warns?: boolean;
-  /** A success with another result is loud where a warning matches this. */
+  /** A success with another result is loud if a warning matches this. */
   loud?: string;
   /** Number of approvals; the harness approves each. */
   asks?: number;
@@ -34,7 +34,7 @@ export interface Expectation {
   timeoutMs?: number;
 }
 
-/** `http` is what all have: tools that are functions of the host. */
+/** All runners have `http`: tools that are functions of the host. */
 export type Feature = "cyrnel" | "openapi" | "mcp" | "graphql" | "approvals" | "completion" | "typescript";
 
 export interface Outcome {
@@ -42,17 +42,15 @@ export interface Outcome {
   value?: unknown;
   /** JSON text of the value, as a client reads it. */
   json?: string;
-  /** What a runner prints that has no result but its output. */
+  /** Output of a runner that returns no result. */
   printed?: string;
-  /** The message of a failure. */
   message?: string;
-  /** Texts of the warnings. */
   warnings?: string[];
   effects: string[];
   asks?: number;
   output?: unknown;
   artifacts?: string[];
-  /** It did not end within its time limit and some seconds. */
+  /** The script did not end within its time limit and some seconds. */
   hung?: boolean;
 }
 
@@ -99,7 +97,7 @@ function sameEffects(expected: readonly string[], found: readonly string[], isOr
     : isDeepStrictEqual([...found].sort(), [...expected].sort());
 }
 
-/** A value that was carried as it is, written as our own JSON writes it. */
+/** Writes an unchanged value as our own JSON does. */
 function plain(value: unknown): unknown {
   if (typeof value === "bigint") return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
   if (typeof value === "number") return Number.isFinite(value) ? (Object.is(value, -0) ? 0 : value) : null;
@@ -128,17 +126,17 @@ function plainMembers(value: object): Record<string, unknown> {
   return Object.fromEntries(entries.map(([key, member]) => [key, plain(member)]));
 }
 
-/** Whether a value holds what JSON cannot: then it arrived as it was. */
+/** Returns whether a value contains something that JSON cannot represent; then it arrived unchanged. */
 function hasUnusual(value: unknown): boolean {
   if (value === undefined || (typeof value === "number" && !Number.isFinite(value))) return true;
   if (value instanceof Date) return true;
   return typeof value === "object" && value !== null && Array.from(Object.values(value)).some(hasUnusual);
 }
 
-/** A printed value that shows what it is, and that it is not what was meant. */
+/** A printed value that shows its type and is obviously not the intended one. */
 const SHOWS_CAUSE =
   /Promise \{|\[Promise\]|\[Function|\[AsyncFunction|\[Object|\[Array|\[class|Symbol\(|Circular|Response|Blob|Headers|Money|WeakMap|Generator/;
-/** A printed value that shows what it is, as it was. */
+/** A printed value that shows its type and content. */
 const SHOWS_VALUE =
   /Map\(|Set\(|Map Entries|__proto__|\[(?:Number|String|Boolean): |empty item|^\s*[A-Z]\w* \{|-0|Error|Array\(|ArrayBuffer|Iterator|NaN|Infinity|Invalid|undefined|\dn\b|\/a\/g/;
 

@@ -1,4 +1,7 @@
-/** The mock API as functions, written as an embedder of a sandbox writes them: fetch, an error for a bad status, JSON. */
+/**
+ * The mock API as functions, written as an embedder of a sandbox would write them: fetch, an error for a bad status,
+ * JSON.
+ */
 const PATHS: Record<string, string> = {
   put: "POST /put",
   row: "GET /row",

@@ -1,4 +1,4 @@
-/** Peers of npm as their READMEs embed them, each with the mock API as functions of the host. */
+/** npm peers, embedded as their READMEs show, each with the mock API as functions of the host. */
 import { spawn } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ export interface TruthRunner extends Partial<AsyncDisposable> {
 
 export interface TruthPeer {
   title: string;
-  /** Packages of npm in exact versions, the main one first; none for what is installed. */
+  /** npm packages in exact versions, the main one first; empty for peers that are already installed. */
   packages: string[];
   open(api: string, packages: string): Promise<TruthRunner>;
 }
@@ -35,7 +35,7 @@ function within(timeoutMs: number, work: Promise<Attempt>): Promise<Attempt> {
   return Promise.race([work.catch(failed), late]);
 }
 
-/** A program of its own that prints what the script returned. */
+/** Runs a program that prints the script's result. */
 function runProgram(command: string, args: string[], program: string, timeoutMs: number): Promise<Attempt> {
   return new Promise((resolve) => {
     const child = spawn(command, args, { stdio: ["pipe", "pipe", "pipe"], env: { NO_COLOR: "1" } });
@@ -115,7 +115,7 @@ const program = (
 
 type Evaluate = ((code: string, timeoutMs: number) => Promise<Attempt>) & Partial<AsyncDisposable>;
 
-/** An engine with a time limit of its own, whose host functions are named `tools.put`. */
+/** An engine with its own time limit, whose host functions are named `tools.put`. */
 const engine = (
   title: string,
   packages: string[],
@@ -189,7 +189,7 @@ export const PEERS: TruthPeer[] = [
   },
 ];
 
-/** Its schemas know no `any`: what scripts of the corpus send is JSON of four levels. */
+/** Its schemas have no `any`: scripts of the corpus send JSON of at most four levels. */
 async function startSecureExec(packages: string, tools: ReturnType<typeof createTools>): Promise<Evaluate> {
   const { init, shutdown, evaluate } = await load(packages, "secure-exec/dist/index.js");
   const { z } = await load(packages, "zod/index.js");
@@ -214,10 +214,10 @@ async function startSecureExec(packages: string, tools: ReturnType<typeof create
   return Object.assign(run, { [Symbol.asyncDispose]: () => shutdown() });
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: the library is fetched when it is asked for, and has no types here.
+// biome-ignore lint/suspicious/noExplicitAny: the library is fetched on demand, and has no types here.
 type Foreign = any;
 
-/** As the library's README: host functions that give promises, jobs executed as they settle, a deadline. */
+/** Follows the library's README: host functions return promises, jobs run as they settle, with a deadline. */
 async function runInQuickJs(
   engine: Foreign,
   interruptAfter: Foreign,
@@ -233,7 +233,7 @@ async function runInQuickJs(
   const toGuest = (value: unknown) => vm.evalCode(`(${JSON.stringify(value) ?? "undefined"})`).value;
   const call = vm.newFunction("call", (name: Foreign, parameters: Foreign) => {
     const promise = vm.newPromise();
-    // What is answered after the run is nobody's.
+    // Responses after the end of the run are dropped.
     const whileAlive = (settle: () => void) => () => runtime.alive && settle();
     const tool = functions[vm.getString(name)];
     if (tool === undefined) throw new TypeError(`There is no tool ${vm.getString(name)}.`);
@@ -268,7 +268,7 @@ async function runInQuickJs(
       vm.dispose();
       runtime.dispose();
     } catch {
-      // Frees of what is still pending end in an assertion of the library.
+      // The library's assertion fails when something pending is freed.
     }
   }
 }

@@ -1,7 +1,7 @@
 /**
- * `npm run bench -- truth`: the corpus in bench/truth/cases on both environments and on peers of npm: how many scripts come to
- * the right outcome, how many fail or warn with the cause, and how many are silently wrong. `--only=<part of a name>` picks
- * scripts, `--on=<title part>,…` runners, `--write` renews docs/correctness.md. Needs a build.
+ * `npm run bench -- truth`: runs the corpus in bench/truth/cases on both environments and on npm peers, and counts
+ * scripts with the right outcome, scripts that fail or warn with the cause, and silently wrong ones. `--only=<part of
+ * a name>` picks scripts, `--on=<title part>,…` runners, `--write` renews docs/correctness.md. Needs a build.
  */
 import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
@@ -16,7 +16,7 @@ import { type Expectation, type Feature, judge, type Outcome, type Verdict } fro
 import { PEERS, type TruthRunner } from "./peers.ts";
 
 const TIMEOUT_MS = 5000;
-/** What a failed script had sent may still arrive; so may all that a script started, where a runner does not wait for it. */
+/** Requests of a failed script may still arrive, and so may all requests of a runner that does not wait for them. */
 const SETTLE_MS = 150;
 const CASES = join(import.meta.dirname, "cases");
 const EVERY: readonly Feature[] = [
@@ -30,7 +30,7 @@ const EVERY: readonly Feature[] = [
 ];
 
 interface Case {
-  /** `pending/loop`. */
+  /** Such as `pending/loop`. */
   name: string;
   about: string;
   expected: Expectation;
@@ -105,7 +105,7 @@ async function runAll(runner: Runner, cases: readonly Case[]): Promise<Finding[]
   return findings;
 }
 
-/** Null where it cannot be: `export` has no place in the body of a function. */
+/** Returns null if the script cannot be a function body, for example because of `export`. */
 async function toJavaScript(code: string): Promise<string | null> {
   const wrapped = `(async () => {\n${code}\n})`;
   try {
@@ -116,7 +116,7 @@ async function toJavaScript(code: string): Promise<string | null> {
   }
 }
 
-// A call whose sandbox is gone when it fails, or whose answer cannot be carried: an embedder has to expect these.
+// A call may fail after its sandbox is gone, or its result may not be transferable: an embedder has to expect these.
 process.on("unhandledRejection", () => {});
 
 const option = (name: string) =>

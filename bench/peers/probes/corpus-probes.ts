@@ -1,4 +1,4 @@
-/** The scripts of the escape corpus that need nothing of Cyrnel's own interface, each with the corpus's own control. */
+/** The scripts of the escape corpus that do not use Cyrnel's own interface, each with the corpus's own control. */
 import { runControl } from "#tests/security/corpus/control/run-control.ts";
 import { PROBES } from "#tests/security/corpus/index.ts";
 import type { Probe } from "#tests/security/corpus/probe.ts";
@@ -6,19 +6,19 @@ import { collectSecret } from "./loot.ts";
 import type { PeerProbe } from "./world.ts";
 
 const OWN_INTERFACE = /\b(tools|cyrnel)\b/;
-/** What a sandbox may rightly lack: a script that needs it would end at once and say nothing. */
+/** A sandbox may lack these: a script that needs them would end at once and prove nothing. */
 const PLATFORM = /\b(setTimeout|setInterval|setImmediate|queueMicrotask|structuredClone|performance)\b/;
-/** Every so many of them: each takes its whole limit, on each peer. */
+/** Takes every second endless script: each uses its whole time limit, on each peer. */
 const ENDLESS_EVERY = 2;
-/** Note what is there or what runs, and get nothing by it. */
+/** These list globals or compilers and obtain nothing. */
 const INVENTORIES = ["globals.absent", "globals.removed-is-gone", "globals.network", "code.other-compilers"];
-/** A call that a probe ends with, to see that calls still work. */
+/** The last call of a probe, which shows that calls still work. */
 const CLOSING_CALL = "await tools.test.echo({ after: 1 });";
 
-/** What counts here is the secret, so the control is Node as it is, where each hunt has to find it. */
+/** Here only the secret counts, so the control is plain Node, where each hunt has to find it. */
 const WITHOUT_SANDBOX = { in: "plain-node", shows: "loot" } as const;
 
-/** The attack without its collector, which is the first line. */
+/** Removes the collector, which is the first line. */
 const attackOf = ({ script }: Probe) => script.slice(script.indexOf("\n")).replace(CLOSING_CALL, "");
 
 const hunting = PROBES.filter(

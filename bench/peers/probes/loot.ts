@@ -1,10 +1,10 @@
 /**
- * Goes before scripts that hunt: counts as loot only what is worth something, the host's secret itself. The collector has
- * the names of the corpus's own (tests/security/corpus/probe.ts), so attacks of the corpus run after it as they are.
+ * Precedes hunting scripts: counts only the host's secret as loot. The collector has the names of the corpus's own
+ * (tests/security/corpus/probe.ts), so attacks of the corpus run after it unchanged.
  */
 import { SPELLED } from "./world.ts";
 
-/** Code that, wherever it is run with something of Node or Deno in reach, answers the secret. */
+/** Returns code that finds the secret wherever it can reach an interface of Node or Deno. */
 function payload(folder: string): string {
   const file = JSON.stringify(`${folder}/secret.txt`);
   const ways = [
@@ -20,7 +20,7 @@ function payload(folder: string): string {
 const NAMES =
   "console setTimeout setInterval setImmediate clearTimeout queueMicrotask structuredClone fetch URL URLSearchParams TextEncoder TextDecoder AbortController AbortSignal Event CustomEvent EventTarget DOMException crypto CryptoKey performance atob btoa Temporal";
 
-/** One line: the places an attack names stay where they are. */
+/** Returns a single line, so that the attack keeps its line numbers. */
 export function collectSecret(folder: string): string {
   return `
 const loot = [], SECRET_TEXT = ${SPELLED}, PAYLOAD = ${JSON.stringify(payload(folder))};

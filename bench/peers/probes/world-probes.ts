@@ -1,4 +1,4 @@
-/** Probes that use what a platform offers to reach what is round the host. All ways to ask for a module are tried. */
+/** Probes that use a platform's interfaces to reach the host's surroundings. Each tries all ways to load a module. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { type Facts, openWorld, type PeerProbe, SECRET, SPELLED } from "./world.ts";
@@ -57,7 +57,7 @@ export const worldProbes: PeerProbe[] = Object.entries(ATTACKS).map(([name, atta
   return { id: `world.${name}`, group: "world", script, control: () => runInPlainNode(script) };
 });
 
-/** Runs a probe in Node as it is, started by a host that has the secret. */
+/** Runs a probe in plain Node, started by a host that has the secret. */
 async function runInPlainNode(script: PeerProbe["script"]): Promise<string | null> {
   await using world = await openWorld();
   const child = spawn(process.execPath, ["--no-warnings", "-"], {

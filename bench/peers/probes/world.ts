@@ -1,4 +1,4 @@
-/** What there is to steal and to break around a host: a secret in many places, a folder, sockets, another process. */
+/** Targets around a host: a secret in many places, a folder, sockets, another process. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
@@ -10,12 +10,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 /** The controls of the escape corpus have it in their environment. */
 export const SECRET = "canary-of-the-host";
-/** The same as an expression: a script that holds the secret itself would find it in its own source. */
+/** The same as an expression: a script with the secret in plain text would find it in its own source. */
 export const SPELLED = `[${SECRET.split("-").map((part) => JSON.stringify(part))}].join("-")`;
 const ANSWER_MS = 30;
 const SETTLE_MS = 20;
 
-/** What a script is told of the world: an attacker who knows where everything is. */
+/** Facts that a script gets, because an attacker may know every location. */
 export interface Facts {
   folder: string;
   tcpPort: number;
@@ -28,13 +28,13 @@ export interface PeerProbe {
   id: string;
   group: "world" | "realm" | "time" | "memory";
   script(facts: Facts, hostPid: number): string;
-  /** Returns null where the attack works without a sandbox, as it should; else what was seen. */
+  /** Returns null if the attack works without a sandbox, as it should; otherwise its result. */
   control(): Promise<string | null>;
 }
 
 export interface World extends AsyncDisposable {
   facts(): Facts;
-  /** What happened since the last time: files made, datagrams heard, the bystander gone. Mends it. */
+  /** Lists the damage since the last call and repairs it: new files, received datagrams, a killed bystander. */
   findDamage(): Promise<string[]>;
 }
 
@@ -92,7 +92,7 @@ export async function openWorld(): Promise<World> {
   };
 }
 
-/** The secret is on its command line. */
+/** The secret is on the bystander's command line. */
 function startBystander(): ChildProcess {
   return spawn("sleep", ["600"], { argv0: SECRET, stdio: "ignore" });
 }
