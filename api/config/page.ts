@@ -1,28 +1,31 @@
 /** Prints docs/configuration.md from the variables of config.ts: `node api/config/page.ts [--check]`. */
 import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { CONFIG_VARIABLES } from "./variables.ts";
+import { CONFIG_GROUPS } from "./variables.ts";
 
 const PAGE = fileURLToPath(new URL("../../docs/configuration.md", import.meta.url));
 
-/** The whole page. */
 export function formatConfigurationPage(): string {
-  const rows = Object.entries(CONFIG_VARIABLES).map(
-    ([name, { fallback, description }]) =>
-      `| \`${name}\` | ${fallback === null ? "unset" : `\`${fallback}\``} | ${description} |`,
-  );
-  return [
-    "# Configuration",
-    "",
-    "Environment variables, read once at start. An empty variable counts as unset. If anything is wrong the server prints",
-    "every problem at once and exits with code 78 (`EX_CONFIG`) before it opens anything. A variable that begins with `CYRNEL_` and",
-    "is not listed here does nothing: the server names it at start, with the nearest that there is.",
+  const sections = Object.entries(CONFIG_GROUPS).flatMap(([title, settings]) => [
+    `## ${title}`,
     "",
     "| variable | default | meaning |",
     "| --- | --- | --- |",
-    ...rows,
+    ...Object.entries(settings).map(
+      ([name, { fallback, description }]) =>
+        `| \`${name}\` | ${fallback === null ? "unset" : `\`${fallback}\``} | ${description} |`,
+    ),
     "",
-    "This page is printed from `api/config/variables.ts` by `node api/config/page.ts`.",
+  ]);
+  return [
+    "# Configuration",
+    "",
+    "The server reads its environment variables once, at start. An empty variable counts as unset. If any value is invalid, the server",
+    "prints every problem at once and exits with code 78 (`EX_CONFIG`) before it opens anything. A variable that begins with `CYRNEL_`",
+    "and is not listed here has no effect; the server warns about it at start and suggests the closest name.",
+    "",
+    ...sections,
+    "This page is generated from `api/config/variables.ts` by `node api/config/page.ts`.",
     "",
   ].join("\n");
 }
