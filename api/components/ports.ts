@@ -1,7 +1,6 @@
 /**
- * Narrow types through which modules and services use each other and other features. They come in as
- * arguments: services ask for active adapters; modules tell services when their adapter changes. Neither
- * imports the other.
+ * Narrow types through which modules, services and other features use each other, passed as arguments. Modules and
+ * services do not import each other.
  */
 
 import type { AdapterModule, ModuleLogger } from "#sdk";
@@ -31,8 +30,8 @@ export interface ServiceSight {
 }
 
 /**
- * Records that a change of a service takes its secrets along. Null for callers without `modules:admin`: their
- * changes leave secrets bound to what they were set for.
+ * Records that a change of a service keeps its secrets usable. Null for callers without `modules:admin`: their
+ * changes leave secrets bound to the original destinations.
  */
 export type CarrySecrets = ((serviceId: string, secrets: readonly string[]) => void) | null;
 
@@ -45,16 +44,16 @@ export interface Adapters {
   attach(services: AdapterServices): void;
 }
 
-/** Services follow their adapter. No method rejects because of one service: its row gets the reason. */
+/** No method rejects because of one service: its row gets the reason. */
 export interface AdapterServices {
   prepareAdapter(id: string, next: AdapterModule): Promise<void>;
   /** Hands over services again that changed since `prepareAdapter`. */
   onAdapterActive(id: string): Promise<void>;
-  /** Call when the adapter is no longer in place, before its teardown. */
+  /** Call after replacing or removing the adapter and before its teardown. */
   onAdapterGone(id: string, gone: AdapterModule): Promise<void>;
   /**
-   * Regenerates every service of the adapter, with the active instance or the given one. Services that fail
-   * become stale. Returns the ids of stale services.
+   * Regenerates every service of the adapter, with the active instance or the given one. Services that fail become
+   * stale. Returns the ids of stale services.
    */
   regenerateAll(id: string, adapter?: AdapterModule): Promise<{ stale: string[] }>;
   removeAll(id: string): Promise<void>;

@@ -5,10 +5,7 @@ import type { Download } from "./ports.ts";
 
 const MAX_DESCRIPTOR_BYTES = 256 * 1024;
 
-/**
- * Kinds of components add their own fields. Further keys are ignored, and `hash` may start with its
- * algorithm.
- */
+/** Kinds of components add their own fields. Unknown keys are ignored, and `hash` may start with its algorithm. */
 export const descriptorSchema = z.object({
   downloadUrl: z.string().min(1).max(4000),
   hash: z
@@ -77,7 +74,7 @@ function refuseDescriptor(problem: string): AppError {
   return new AppError("invalid_descriptor", `The registry could not be used: ${problem}.`);
 }
 
-/** Drops the query, which may hold a token. */
+/** The query may contain a token. */
 function withoutQuery(url: string): string {
   const { origin, pathname } = new URL(url);
   return origin + pathname;

@@ -1,7 +1,4 @@
-/**
- * Routes that modules and services share: list, read, install, replace, update, enable, delete. Reading needs
- * any key, changing `modules:admin` or `services:admin`.
- */
+/** Routes that modules and services share. Reading needs any key, changing `modules:admin` or `services:admin`. */
 import type { FastifyInstance, FastifyRequest, FastifySchema } from "fastify";
 import { z } from "zod";
 import type { PageRequest } from "#api/bounds/page.ts";
@@ -57,8 +54,7 @@ export function registerComponent<Filter, Install, FromRegistry, Replace>(
   typed: App,
   component: Component<Filter, Install, FromRegistry, Replace>,
 ): void {
-  // Fastify's types cannot follow schemas that are arguments. `Component` checks them at compile time
-  // instead.
+  // Fastify's types cannot follow schemas passed as arguments; `Component` checks them instead.
   const app = typed as unknown as FastifyInstance;
   const name = `${component.kind}s` as const;
   const registering: Registering = {
@@ -112,7 +108,7 @@ function registerInstalling<Filter, Install, FromRegistry, Replace>(
     );
   }
 
-  /** Returns undefined if all of the definition was readable, or the component is gone. */
+  /** Returns undefined if all of the definition was readable, or the component was deleted. */
   async function findProblems(id: string): Promise<string[] | undefined> {
     const { problems = [] } = (await get.run(id).catch(() => ({}))) as { problems?: string[] };
     return problems.length === 0 ? undefined : problems;

@@ -3,7 +3,7 @@ import { readFailure } from "#api/bounds/failure-text.ts";
 import { AppError } from "#api/errors.ts";
 import type { EnvironmentModule, EnvironmentStatus, ToolDocsInput } from "#sdk";
 
-/** One run's lease of an environment: a replaced environment is torn down when its last lease is disposed. */
+/** A replaced environment is torn down when its last lease is disposed. */
 export interface EnvironmentLease extends Disposable {
   readonly id: string;
   readonly module: EnvironmentModule;
@@ -19,8 +19,8 @@ export interface Environments {
   active(): ActiveEnvironment | null;
   acquire(): EnvironmentLease | null;
   /**
-   * If no environment is active: returns which isolation layer is missing and what to do, or null if the
-   * reason is another.
+   * Returns which isolation layer is missing and how to fix it. Null if an environment is active, or missing for
+   * another reason.
    */
   refusal(): string | null;
   onChange(listener: () => void): () => void;
@@ -38,7 +38,7 @@ export function writeToolDocs(environments: Environments, input: ToolDocsInput):
   return askForDocs(environments, "generateToolDocs()", tool, (module) => module.generateToolDocs(input));
 }
 
-/** Bounds foreign text in time and size. `tool` is null for the documentation of the environment itself. */
+/** Bounds foreign text in time and size. A null `tool` asks for the documentation of the environment itself. */
 async function askForDocs(
   environments: Environments,
   member: string,

@@ -54,7 +54,7 @@ export interface CustomModules {
 export interface ModuleHost extends Pick<ModulesOptions, "pool" | "logger" | "secrets" | "watch"> {
   readonly limits: ModuleLimits;
   readonly activator: Activator;
-  /** All modules found, by id. Change it only within the queue of changes. */
+  /** All modules found, by id. Change only within the queue of changes. */
   readonly registry: Map<string, ModuleRegistration>;
   readonly custom: CustomModules | null;
 }
@@ -104,7 +104,7 @@ export async function startRequested(
   }
 }
 
-/** Stores the change, then puts the module in place. If storing fails, the started module is torn down. */
+/** Stores the change, then activates the module. If storing fails, the started module is torn down. */
 export async function commitStarted<T>(
   host: ModuleHost,
   started: StartedModule,
@@ -134,7 +134,7 @@ export async function regenerateDefinitions(host: ModuleHost, started: StartedMo
   }
 }
 
-/** Puts a started module in place, after regenerating definitions where that is due. On failure the instance is ended. */
+/** Activates a started module, after regenerating definitions if that is due. Ends the instance on failure. */
 export async function installWithDefinitions(
   host: ModuleHost,
   started: StartedModule,
@@ -154,8 +154,8 @@ export async function installWithDefinitions(
 }
 
 /**
- * Starts an enabled module with what is stored and puts it in place. A failure is logged with `message` and noted on the
- * row: one bad module never stops the others.
+ * Starts and activates an enabled module with its stored settings. A failure is logged with `message` and stored on
+ * the row: one bad module never stops the others.
  */
 export async function activateStored(
   host: ModuleHost,
@@ -173,7 +173,7 @@ export async function activateStored(
   }
 }
 
-/** Forgets unfinished starts of the module: an administrator has decided about it, or it runs. */
+/** Forgets unfinished starts of the module, after it started or an administrator decided about it. */
 export async function forgetAttempts({ custom, registry }: ModuleHost, id: string): Promise<void> {
   const folder = registry.get(id)?.folder ?? null;
   if (folder !== null) await custom?.attempts.clear(folder);

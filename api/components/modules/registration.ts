@@ -1,4 +1,4 @@
-/** A module as it is known before any of its code has run, and how to load the code. */
+/** What the server knows about a module before running its code, and how to load it. */
 import type { ModuleEntry, ModuleManifest } from "#sdk";
 
 export interface ModuleRegistration {
@@ -8,10 +8,10 @@ export interface ModuleRegistration {
   hash: string;
   source: string;
   folder: string | null;
-  /** False if the manifest is not the module's own; then only the id is reliable. */
+  /** False if the manifest is a placeholder; then only the id is reliable. */
   isDescribed: boolean;
   loadError: string | null;
-  /** Loads the code. For a custom module this is the first time any of it runs. */
+  /** For a custom module this is the first time that any of its code runs. */
   open(): Promise<ModuleEntry>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Operations on modules: list, install, update, enable, configure, delete. Changes happen one at a time; a change that
- * fails leaves everything as it was.
+ * Lists, installs, updates, enables, configures and deletes modules. Changes happen one at a time; a failed change
+ * leaves everything as it was.
  */
 
 import { type PageRequest, readNumberedPage } from "#api/bounds/page.ts";
@@ -58,18 +58,15 @@ export interface Modules {
   readonly environments: Environments;
   readonly adapters: Adapters;
   readonly settings: SettingsHost;
-  /** Reconciles rows and modules, then activates. Rejects only when the database does. */
+  /** Reconciles rows and modules, then activates. Rejects only if the database fails. */
   start(connections: ModuleConnections): Promise<void>;
   list(filter: ModuleFilter, page: PageRequest<number>): Promise<ModulePage>;
   get(id: string): Promise<ModuleRecord>;
   install(url: string): Promise<string>;
   installFrom(source: string): Promise<string>;
-  /** Replaces the module with the package at the URL. Returns false if that is installed already. */
+  /** Replaces the module with the package at the URL. Returns false if that is already installed. */
   replace(id: string, url: string): Promise<boolean>;
-  /**
-   * Replaces the module with the package that its registry names now. Throws AppError `no_source` without a
-   * registry.
-   */
+  /** Replaces the module with the latest package of its registry. Throws AppError `no_source` without a registry. */
   update(id: string): Promise<boolean>;
   reload(): Promise<ReloadAnswer>;
   setEnabled(id: string, enabled: boolean): Promise<void>;
@@ -89,7 +86,7 @@ type PackageChanges = Pick<Modules, "install" | "installFrom" | "replace" | "upd
 
 function createPackageChanges(host: ModuleHost, changes: ReturnType<typeof createQueue>): PackageChanges {
   const { limits, registry } = host;
-  // Packages are handled one at a time: each takes memory and disk up to the limits.
+  // One package at a time: each takes memory and disk up to the limits.
   const packages = createQueue({ maxHeld: limits.maxWaitingPackages, refuse: refuseWaiting });
 
   /** Unpacks outside the queue of changes, so that only other packages wait for a slow or large one. */
@@ -170,7 +167,7 @@ function createPackageChanges(host: ModuleHost, changes: ReturnType<typeof creat
   };
 }
 
-/** Nothing is loaded or activated before `start`. `environments` can be used earlier. */
+/** Loads and activates nothing before `start`. `environments` works earlier. */
 export function createModules(options: ModulesOptions): Modules {
   const host = createHost(options);
   const { pool, limits, activator, registry } = host;

@@ -1,4 +1,4 @@
-/** Modules as owners of settings: schemas come from the manifest, and a change restarts an enabled module. */
+/** Settings of modules: schemas come from the manifest, and a change restarts an enabled module. */
 
 import { NO_SETTINGS, type SettingsKind } from "../settings/schema.ts";
 import type { SettingsHost } from "../settings/service.ts";

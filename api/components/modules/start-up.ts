@@ -1,6 +1,6 @@
 /**
- * Start-up: reconciles the modules found with the stored rows, then activates what is enabled. One bad module never
- * stops the server: its row gets the reason, the rest starts.
+ * Reconciles the modules found with the stored rows, then activates enabled ones. One bad module never stops the
+ * server: its row gets the reason, the others start.
  */
 import { DEFAULT_ENVIRONMENT_ID } from "./builtins.ts";
 import { toRow } from "./changes/install.ts";
@@ -22,12 +22,12 @@ export async function startModules(host: ModuleHost, builtins: readonly ModuleRe
     const ofType = rows.filter((row) => row.type === type);
     const earlier = await Promise.all(ofType.map((row) => countUnfinished(host, row.id)));
     await Promise.all(ofType.filter((_, index) => earlier[index] === 0).map((row) => activate(host, row)));
-    // Activate one by one, so that it is known which one ended the server.
+    // One at a time, so that a crash of the server can be attributed to a module.
     for (const row of ofType.filter((_, index) => earlier[index] !== 0)) await activate(host, row);
   }
 }
 
-/** Counts earlier starts of the server that ended while the module was being activated. */
+/** Counts earlier starts at which the server crashed while activating the module. */
 async function countUnfinished({ registry, custom }: ModuleHost, id: string): Promise<number> {
   const folder = registry.get(id)?.folder ?? null;
   return folder === null || custom === null ? 0 : custom.attempts.count(folder);
@@ -90,7 +90,7 @@ async function activate(host: ModuleHost, row: ModuleRow): Promise<void> {
   await forgetAttempts(host, row.id);
 }
 
-/** Returns false if the last starts of the server ended while the module was being activated. */
+/** Returns false if the server crashed at its last starts while activating the module. */
 async function mayBeTried(host: ModuleHost, { manifest, folder }: ModuleRegistration): Promise<boolean> {
   if (folder === null || host.custom === null) return true;
   const unfinished = await host.custom.attempts.count(folder);

@@ -15,7 +15,7 @@ export interface ServiceContext {
   download: Download;
   hydration: Hydration;
   changes: KeyedQueue;
-  /** Definitions are large, and generating tools takes CPU time: only some run at once. */
+  /** Definitions are large and generating tools takes CPU time, so only some run at once. */
   generations: Queue;
   announce(serviceId: string): void;
 }

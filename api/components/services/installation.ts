@@ -1,6 +1,6 @@
 /**
- * Installs and regenerates services. The definition is obtained and turned into tools first; one transaction
- * then writes everything, so a service is never half installed.
+ * Installs and regenerates services. Reads the definition and generates tools first; one transaction then writes
+ * everything, so a service is never half installed.
  */
 
 import { AppError } from "#api/errors.ts";
@@ -140,7 +140,7 @@ function refuseUnseen(id: string): AppError {
   );
 }
 
-/** Returns false if the definition is the installed one. Throws AppError. */
+/** Returns false if this definition is already installed. Throws AppError. */
 export async function changeDefinition(
   context: ServiceContext,
   id: string,
@@ -179,8 +179,8 @@ export async function syncService(context: ServiceContext, id: string): Promise<
 }
 
 /**
- * Regenerates the tools for a caller that holds the service's turn. `adapter` may be an instance that is not
- * in place yet; the service is not handed to it. Throws AppError.
+ * Regenerates the tools for a caller that has the service's turn. `adapter` may be an instance that is not active
+ * yet; the service is not handed to it. Throws AppError.
  */
 export async function regenerate(
   context: ServiceContext,
@@ -210,7 +210,7 @@ async function remake(
   });
 }
 
-/** Stores a regenerated service. `holder` takes the service on first if it is enabled. */
+/** Stores a regenerated service. If it is enabled, `holder` accepts it first. */
 async function replace(
   context: ServiceContext,
   row: ServiceRow,
@@ -228,8 +228,8 @@ async function replace(
       if (holder !== null) requireSameAdapter(context, row.adapter, holder);
       const isThere = await replaceService(transaction, row.id, toRow(service), definition);
       if (!isThere) throw serviceNotFound(row.id);
-      // In an enabled service, new tools and changed rules for `fetch` start disabled: nobody has reviewed
-      // them.
+      // In an enabled service, new tools and changed rules for `fetch` start disabled, because no administrator has
+      // reviewed them.
       await replaceTools(transaction, row.id, service.tools, !row.enabled);
       await carried?.store(transaction);
     });

@@ -25,10 +25,7 @@ export function make(
   obtain: Obtain,
   installed: ServiceRow,
 ): Promise<Made | null>;
-/**
- * Also checks that the adapter was not replaced meanwhile. Returns null if the definition is the installed
- * one.
- */
+/** Also checks that the adapter was not replaced meanwhile. Returns null if this definition is already installed. */
 export async function make(
   context: ServiceContext,
   adapterId: string,
@@ -65,10 +62,7 @@ export async function generate(
   });
 }
 
-/**
- * Another version of the adapter may not understand the tools of this one. Throws AppError
- * `adapter_inactive`.
- */
+/** Another version of the adapter may not understand the tools of this one. Throws AppError `adapter_inactive`. */
 export function requireSameAdapter(context: ServiceContext, adapterId: string, adapter: AdapterModule): void {
   if (requireAdapter(context, adapterId) === adapter) return;
   throw new AppError(

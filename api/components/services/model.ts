@@ -14,9 +14,7 @@ const serviceIdSchema = z
   })
   .max(MAX_ID_CHARACTERS);
 
-/**
- * JavaScript itself reads these names from `tools`, so a script could not reach a service with such an id.
- */
+/** JavaScript itself reads these names from `tools`, so a script could not reach a service with such an id. */
 const UNREACHABLE_IDS = ["then", "toJSON", "__proto__"];
 const newServiceIdSchema = serviceIdSchema.refine((id) => !UNREACHABLE_IDS.includes(id), {
   error: `no script could call it: ${UNREACHABLE_IDS.join(", ")} are names that JavaScript itself asks for. Choose another`,

@@ -1,6 +1,6 @@
 /**
- * Operations on services: install, read, configure, enable, regenerate, delete. Changes of one service happen one at a
- * time; a change that fails leaves everything as it was.
+ * Installs, reads, configures, enables, regenerates and deletes services. Changes of one service happen one at a
+ * time; a failed change leaves everything as it was.
  */
 
 import { type PageRequest, readNumberedPage } from "#api/bounds/page.ts";
@@ -40,7 +40,7 @@ import { removeService, setEnabled } from "./switching.ts";
 
 export interface ServiceLimits extends HydrationLimits {
   maxWaitingChangesPerService: number;
-  /** Definitions held in memory at once, with their tools. */
+  /** Definitions in memory at once, with their tools. */
   maxDefinitionsAtOnce: number;
   maxWaitingDefinitions: number;
 }

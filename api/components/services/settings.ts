@@ -1,6 +1,6 @@
 /**
- * Services as owners of settings: schemas come from the definition, secrets are bound to where they are sent,
- * and the adapter accepts a change before it is stored.
+ * Settings of services: schemas come from the definition, secrets are bound to their destinations, and the adapter
+ * accepts a change before it is stored.
  */
 import { readFailure } from "#api/bounds/failure-text.ts";
 import { AppError } from "#api/errors.ts";
@@ -33,7 +33,7 @@ export function hostServiceSettings(context: ServiceContext): SettingsHost {
     async readSecrets(id) {
       const adapter = adapters.get((await requireDetails(id)).adapter);
       const parts = await requireServiceParts(context, adapter, id);
-      // Null if missing settings keep the adapter from telling.
+      // Null if missing settings keep the adapter from declaring destinations.
       const origins = await originsOfParts(context, adapter, parts).catch(() => null);
       const misplaced = origins === null ? Object.keys(parts.secrets) : findMisplaced(parts, origins);
       return {
@@ -86,7 +86,7 @@ function compiled(schemas: ServiceSchemas, kind: SettingsKind) {
   return compileSettings(schemas[`${kind}Schema`], subjectOf("service", kind));
 }
 
-/** Secrets are stored with their destination, so it has to be known first. */
+/** Secrets are stored with their destination, so it must be known first. */
 function refuseUnknownOrigins(error: unknown): never {
   const reason = readFailure(error);
   throw new AppError(

@@ -1,4 +1,4 @@
-/** Writes a definition's tools. The tools feature reads and enables them. */
+/** The tools feature reads and enables the tools written here. */
 import type { Db } from "#api/db/pool.ts";
 import type { ToolDefinition } from "#sdk";
 
@@ -14,14 +14,14 @@ interface Batch {
   inputSchema: string[];
   outputSchema: string[];
   adapterDomain: string[];
-  /** Text: the driver would send an array of booleans as one boolean. */
+  /** Text, because the driver would send an array of booleans as one boolean. */
   destructive: ("true" | "false")[];
   fetchScope: (string | null)[];
 }
 
 /**
- * Writes the tools of a service in the given order: existing ids keep their flag, new ones get `newEnabled`,
- * removed ones are deleted. Rules for `fetch` that have changed count as new. Call inside a transaction.
+ * Writes the tools of a service in the given order: existing ids keep their flag, new ones get `newEnabled`, removed
+ * ones are deleted. Changed rules for `fetch` count as new. Call inside a transaction.
  */
 export async function replaceTools(
   db: Db,

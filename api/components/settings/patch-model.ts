@@ -4,7 +4,7 @@ export const MAX_PATCH_OPERATIONS = 100;
 const MAX_POINTER_CHARACTERS = 1000;
 const MAX_POINTER_SEGMENTS = 32;
 
-/** A JSON Pointer (RFC 6901) that cannot reach what an object inherits. */
+/** A JSON Pointer (RFC 6901) that cannot reach inherited members. */
 const pointer = z
   .string()
   .max(MAX_POINTER_CHARACTERS)

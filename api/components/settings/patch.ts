@@ -1,4 +1,4 @@
-/** Applies JSON Patches (RFC 6902) to settings: on a copy, as a whole or not at all, bounded in size. */
+/** Applies JSON Patches (RFC 6902) to settings: on a copy, whole or not at all, bounded in size. */
 
 import { randomUUID } from "node:crypto";
 import jsonPatch, { type JsonPatchError, type Operation } from "fast-json-patch";
@@ -9,8 +9,8 @@ import { type Config, MODULE_CONFIG, type SettingsSubject } from "./schema.ts";
 export const SETTINGS_LIMITS = { maxConfigBytes: 64 * 1024 } as const;
 
 /**
- * Applies a patch to a copy. Throws AppError: `precondition_failed` when a `test` does not hold, `invalid_request`
- * when an operation cannot be applied or the result is no object or too large.
+ * Throws AppError `precondition_failed` if a `test` fails, `invalid_request` if an operation cannot be applied or the
+ * result is too large or not an object.
  */
 export function patchConfig(
   config: Config,
@@ -67,10 +67,7 @@ function applyOperation(
 
 const ARRAY_INDEX_PROBLEM = "an array element is named by its index, or by - for the end";
 
-/**
- * Reports whether a pointer goes through an array by something that is not an index. The library reads -1 as
- * 4294967295.
- */
+/** Returns whether a pointer uses something other than an index on an array. The library reads -1 as 4294967295. */
 function namesNoElement(document: unknown, path: string): boolean {
   let node = document;
   for (const segment of splitPointer(path)) {
@@ -117,8 +114,8 @@ export function divide(values: Config, names: readonly string[]): [Config, Confi
 }
 
 /**
- * Applies a patch that must replace or remove the values of the members `outdated`. Marks replace them first,
- * so the patch cannot keep them. `refuse` gets the pointers that still hold a mark.
+ * Applies a patch that must replace or remove the values of the members `outdated`. Marks replace them first, so the
+ * patch cannot keep them. `refuse` gets the pointers that still contain a mark.
  */
 export function patchAnew(
   values: Config,
@@ -153,10 +150,7 @@ const READING = {
   move: "would send one where another goes. Remove it, and add the value itself",
 } as const;
 
-/**
- * A caller that may only write secrets must not learn any by guessing, nor send one where another was set
- * for.
- */
+/** A caller that may only write secrets must not learn any by guessing, nor move one to another destination. */
 export function refuseReading(operations: readonly PatchOperation[]): void {
   for (const [index, { op }] of operations.entries()) {
     if (op !== "test" && op !== "copy" && op !== "move") continue;

@@ -11,7 +11,7 @@ const MAX_ISSUES = 50;
 
 export type Config = Record<string, unknown>;
 
-/** A component without a schema has no settings: everything is refused, nothing ignored. */
+/** A component without a schema has no settings: refuses everything, ignores nothing. */
 export const NO_SETTINGS: JSONSchema = { type: "object", properties: {}, additionalProperties: false };
 
 export type SettingsKind = "config" | "secrets";
@@ -35,9 +35,7 @@ export interface Settings {
   applyDefaults(config: Config): Config;
 }
 
-/**
- * Compiles a schema (draft 2020-12 unless `$schema` names another). Throws if it is not valid JSON Schema.
- */
+/** Draft 2020-12 unless `$schema` names another. Throws for an invalid JSON Schema. */
 export function compileSettings(schema: JSONSchema, subject: SettingsSubject = MODULE_CONFIG): Settings {
   requireSchema(schema);
   const check = compile(schema, false);
@@ -60,7 +58,7 @@ export function compileSettings(schema: JSONSchema, subject: SettingsSubject = M
 
 type Dialect = typeof Ajv | typeof Ajv2019 | typeof Ajv2020;
 
-/** Validators of schemas themselves. Making one takes longer than checking most schemas. */
+/** Compiling a validator of schemas takes longer than checking most schemas. */
 const checkers = new Map<Dialect, Ajv>();
 
 function requireSchema(schema: JSONSchema): void {
@@ -117,10 +115,7 @@ function describeIssue(error: ErrorObject, subject: SettingsSubject): ErrorIssue
   return { path, message: `${message ?? "is not valid"}${allowed}` };
 }
 
-/**
- * Returns the setting an error is about. For an unknown or missing setting that is itself, not the object
- * around it.
- */
+/** Returns the setting that an error is about: an unknown or missing setting itself, not the object around it. */
 function pointTo(error: ErrorObject): string {
   const name =
     error.params.additionalProperty ?? error.params.unevaluatedProperty ?? error.params.missingProperty;

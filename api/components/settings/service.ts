@@ -1,6 +1,6 @@
 /**
- * Reads configuration and secrets of modules and services, and changes them by JSON Patch under an entity
- * tag. An enabled owner accepts a change before it is stored. Secret values are write-only.
+ * Reads configuration and secrets of modules and services, and changes them by JSON Patch under an entity tag. An
+ * enabled owner accepts a change before it is stored. Secret values are write-only.
  */
 import type { Db, Pool } from "#api/db/pool.ts";
 import { AppError } from "#api/errors.ts";
@@ -22,7 +22,7 @@ export interface SettingsHost {
 
 export interface SettingsTarget {
   schema(kind: SettingsKind): JSONSchema;
-  /** Returns null if the schema is unknown. Throws AppError if it is not valid JSON Schema. */
+  /** Returns null if the schema is unknown. Throws AppError for an invalid JSON Schema. */
   settings(kind: SettingsKind): Settings | null;
 }
 
@@ -30,10 +30,7 @@ export interface ChangingTarget {
   settings(kind: SettingsKind): Settings;
   /** Allows required settings to be missing while the owner is not in use. */
   mayLack(kind: SettingsKind): boolean;
-  /**
-   * Stores a change. An enabled owner accepts it first; if that fails, nothing is stored and the owner is
-   * restored.
-   */
+  /** An enabled owner accepts the change first; if that fails, nothing is stored and the owner is restored. */
   apply(changed: ChangedSettings, store: (db: Db) => Promise<number>): Promise<number>;
 }
 
@@ -42,12 +39,12 @@ export type ChangedSettings = { config: Config } | { secrets: Config; origins?: 
 export interface HeldSecrets {
   values: Config;
   version: number;
-  /** Names of secrets that would now be sent to another place than they were set for. */
+  /** Names of secrets that would now go to another destination than they were set for. */
   misplaced: readonly string[];
   isKnown: boolean;
   /**
-   * Returns the places that new values may be sent to, which are stored with them. Owners without it do not
-   * bind values. Throws AppError while the places are unknown.
+   * Returns the destinations of new values, which are stored with them. Owners without this method do not bind
+   * values. Throws AppError while the destinations are unknown.
    */
   findOrigins?(isEmpty: boolean): Promise<readonly string[]>;
 }
@@ -59,7 +56,7 @@ export interface ComponentSettings {
   /** Returns JSON pointers of the values that are set, never the values. */
   readSecrets(owner: Owner): Promise<Versioned<SecretsAnswer>>;
   readSchema(owner: Owner, kind: SettingsKind): Promise<JSONSchema>;
-  /** Like `patchSecrets`, throws AppError and then changes neither the rows nor the running owner. */
+  /** Throws AppError, like `patchSecrets`, and then changes neither the rows nor the running owner. */
   patchConfig(
     owner: Owner,
     operations: PatchOperation[],
@@ -114,7 +111,7 @@ export function createSettings({ pool, secrets, watch, hosts }: SettingsOptions)
     );
     requireFit(owner, target, "secrets", values);
     const origins = await current.findOrigins?.(Object.keys(values).length === 0);
-    // The redactor knows new values before they are used, and old ones until they are no longer used.
+    // The redactor knows new values before their first use, and old ones until after their last.
     watch.setOwner(ownerKey(owner), { before: current.values, after: values });
     let kept = current.values;
     try {
@@ -143,7 +140,7 @@ export function createSettings({ pool, secrets, watch, hosts }: SettingsOptions)
       const { values, misplaced, isKnown, version } = await hosts[kind].readSecrets(id);
       const present = listPointers(values);
       if (kind === "service") present.sort();
-      // List misplaced secrets whole: which parts are valid would reveal something about the values.
+      // List misplaced secrets whole: naming the valid parts would reveal something about the values.
       const outdated =
         isKnown && misplaced.length > 0
           ? listPointers(divide(values, misplaced)[0]).sort()

@@ -1,6 +1,6 @@
 /**
- * Starts modules with their stored settings and puts them in place: an environment takes over from the active one, an
- * adapter replaces its predecessor. Writes no rows; callers decide what a failure means.
+ * Starts modules with their stored settings and activates them: an environment takes over from the active one, an
+ * adapter replaces the previous one. Writes no rows; callers decide what a failure means.
  */
 
 import type {
@@ -40,9 +40,9 @@ export interface Activator {
   readonly adapters: Adapters;
   readonly services: AdapterServices;
   start(registration: ModuleRegistration, stored: StoredSettings): Promise<StartedModule>;
-  /** Puts a started module in place and lets its predecessor end. The services of an adapter are handed to it first. */
+  /** Activates a started module and tears down the one it replaces. An adapter receives its services first. */
   install(started: StartedModule): Promise<void>;
-  /** Ends a module: an environment drains first. Does nothing for one that is not active. */
+  /** Ends a module; an environment drains first. Does nothing for an inactive module. */
   remove(id: string): Promise<void>;
   stateOf(id: string): ModuleState;
   settingsOf(id: string): StoredSettings | null;
@@ -68,8 +68,8 @@ export interface ActivatorOptions {
 }
 
 /**
- * Reports whether the requested isolation is unavailable. The message comes from the runner and holds no
- * setting and no secret.
+ * True if the requested isolation is unavailable. The message comes from the runner and contains no setting and no
+ * secret.
  */
 function isRefusal(error: unknown): error is ModuleFailure {
   return error instanceof ModuleFailure && (error.cause as Error).name === "JailUnavailableError";
@@ -101,7 +101,7 @@ export function createActivator(options: ActivatorOptions, limits: InstanceLimit
 
   async function installAdapter(instance: ModuleInstance<AdapterModule>): Promise<void> {
     const { id } = instance;
-    // Prepare services first: a call must find its service in the old instance and in the new one.
+    // Prepare services first: a call must find its service in both the old and the new instance.
     try {
       await services.prepareAdapter(id, instance.module);
     } catch (error) {
@@ -208,14 +208,14 @@ async function startModule(
 const OBTAINED_LIMITS = { maxValuesPerModule: 16, maxCharacters: 256 } as const;
 
 /**
- * `keepSecret` of an adapter, for secrets it obtains at run time, such as access tokens: the redactor learns the latest
- * ones. Throws TypeError for a value that is not a string.
+ * `keepSecret` of an adapter, for secrets it obtains at run time, such as access tokens: the redactor learns the
+ * latest ones. Throws TypeError for a value that is not a string.
  */
 function createObtainedSecrets(watch: SecretWatch): (moduleId: string) => (value: string) => void {
   const byModule = new Map<string, Set<string>>();
   return (moduleId) => (value) => {
     if (typeof value !== "string") throw new TypeError("keepSecret takes a text.");
-    // The end of a signed token is its signature, without which the rest is useless.
+    // A signed token ends with its signature, without which the rest is useless.
     const sought = value.slice(-OBTAINED_LIMITS.maxCharacters);
     const values = byModule.get(moduleId) ?? new Set();
     byModule.set(moduleId, values);

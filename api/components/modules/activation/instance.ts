@@ -43,15 +43,13 @@ export interface ModuleInstance<M extends Module = Module> {
   teardown(): Promise<void>;
 }
 
-/**
- * Members that the host calls, by module type. Checked before setup, so that a wrong module fails at once.
- */
+/** Members that the host calls. Checked before setup, so that a wrong module fails at once. */
 const REQUIRED_MEMBERS: Record<ModuleType, readonly string[]> = {
   environment: ["setup", "teardown", "execute", "kill", "generateDocs", "generateToolDocs"],
   adapter: ["setup", "teardown", "generateDefinition", "hydrateService", "dehydrateService", "invoke"],
 };
 
-/** Makes and sets up an instance. Throws ModuleFailure with the module's own message; then nothing is left behind. */
+/** Throws ModuleFailure with the module's own message after cleaning up. */
 export async function startInstance<M extends Module>(
   registration: ModuleRegistration,
   context: ModuleSetupContext,
@@ -85,7 +83,7 @@ async function setUp(
   try {
     await waitAtMost(done, limits.maxSetupMs, `setup() of ${instance.id}`);
   } catch (error) {
-    // A setup that exceeded its time may still open resources: close them when it has finished.
+    // A setup that timed out may still open resources: tear them down when it finishes.
     if (error instanceof DeadlineExceeded) void done.then(instance.teardown, () => {});
     throw error;
   }
@@ -121,9 +119,9 @@ function holdInstance<M extends Module>(
 }
 
 /**
- * Requires that a custom environment reports the isolation level the server asks for. The report is trusted, because the
- * environment's code has the server's rights anyway. Bundled environments refuse by themselves. Throws ModuleFailure when
- * the level is weaker or not reported; the instance is ended then.
+ * Requires that a custom environment reports the isolation level the server asks for. The report is trusted, because
+ * the environment's code has the server's rights anyway. Bundled environments refuse by themselves. Ends the instance
+ * and throws ModuleFailure if the level is weaker or not reported.
  */
 export async function requireIsolation(
   instance: ModuleInstance<EnvironmentModule>,

@@ -1,6 +1,6 @@
 /**
- * Brings the modules of this server in line with the rows, after another server has changed them, and reads the folder of
- * modules again. Idempotent: a module that is already as stored is left alone.
+ * Applies changes of the rows by other servers to the modules here, and reads the modules folder again. Idempotent:
+ * leaves modules that match their row alone.
  */
 import { isDeepStrictEqual } from "node:util";
 import { readFailure } from "#api/bounds/failure-text.ts";
@@ -21,14 +21,10 @@ import { reconcileRows } from "../start-up.ts";
 import { listAllRows, listEnabledRows, type ModuleRow, setModuleError } from "../store.ts";
 import { requireCustom } from "./install.ts";
 
-/**
- * Call within the queue of changes. Rejects only when the database, or the folder of all modules, cannot be
- * read.
- */
+/** Call within the queue of changes. Rejects only if the database or the modules folder cannot be read. */
 export async function followModules(host: ModuleHost): Promise<void> {
   const { registry, pool, activator, custom } = host;
-  // The folder is shared, so the files of a module that another server installed, replaced or deleted have
-  // changed already.
+  // The folder is shared, so another server's installation, replacement or deletion has already changed it.
   if (custom !== null && (await listAllRows(pool)).some((row) => hasOtherFiles(host, row)))
     await reloadModules(host);
   const rows = await listAllRows(pool);
@@ -61,8 +57,8 @@ async function followOne(host: ModuleHost, row: ModuleRow): Promise<void> {
 }
 
 /**
- * Reads the folder of all modules again, within the queue of changes. New modules appear disabled, gone ones are marked
- * missing, enabled ones with changed files are restarted. Rejects when the folder cannot be read; then nothing has changed.
+ * Reads the modules folder again, within the queue of changes. New modules appear disabled, deleted ones are marked
+ * missing, enabled ones with changed files restart. Rejects if the folder cannot be read and then changes nothing.
  */
 export async function reloadModules(host: ModuleHost): Promise<ReloadAnswer> {
   const { registry } = host;
@@ -103,7 +99,7 @@ function isChanged(before: ModuleRegistration | undefined, now: ModuleRegistrati
   );
 }
 
-/** Restarts enabled modules whose files on disk are not the running ones. One that fails leaves the running one in place. */
+/** If one fails to start, the running version stays active. */
 async function activateAgain(host: ModuleHost): Promise<void> {
   const rows = await listEnabledRows(host.pool);
   const due = rows.filter((row) => host.activator.hashOf(row.id) !== host.registry.get(row.id)?.hash);

@@ -15,7 +15,7 @@ import { PackageRefused, unpackPackage } from "../packages/unpack.ts";
 export interface PreparedModule extends AsyncDisposable {
   manifest: ModuleManifest;
   staged: StagedFolder;
-  /** Empty, or the name of the only folder, which then holds the module. */
+  /** Empty, or the name of the only folder, which then contains the module. */
   subfolder: string;
 }
 

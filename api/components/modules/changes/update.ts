@@ -1,7 +1,6 @@
 /**
- * Replaces the files of a module: the new folder is swapped in while the old one is kept, the module is started, its
- * services' tools are regenerated, and then the swap is committed. On any failure the old folder is restored and the
- * running version goes on.
+ * Replaces the files of a module: swaps in the new folder and keeps the old one, starts the module, regenerates the
+ * tools of its services, and commits. On any failure the old folder is restored and the running version stays active.
  */
 import { AppError } from "#api/errors.ts";
 import type { StartedModule } from "../activation/activator.ts";
@@ -27,8 +26,8 @@ export async function replaceModule(
   const before = host.registry.get(id) ?? null;
   requireSame(row, before, prepared);
   const folder = before?.folder ?? id;
-  // Mark before the swap: if the server ends in between, the next start regenerates the tools from the files
-  // it finds.
+  // Mark before the swap: if the server ends in between, the next start regenerates the tools from the files it
+  // finds.
   await setDefinitionsDue(host.pool, id);
   let swap: FolderSwap;
   try {

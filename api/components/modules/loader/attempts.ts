@@ -1,6 +1,6 @@
 /**
- * Counts, in a file beside the module, activations at start-up that did not finish: a module that ends the server would
- * end it at every start. After `MAX_UNFINISHED` in a row it is left out until it is enabled again.
+ * Counts unfinished activations at server start in a file beside the module: a module that crashes the server would
+ * crash it at every start. After `MAX_UNFINISHED` in a row it is skipped until it is enabled again.
  */
 import { readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";

@@ -1,6 +1,6 @@
 /**
- * Loads the code of a custom module. Node loads a file once per process, so each load is made from a new copy of the
- * folder: changed files are new files to Node, and a running module keeps the files it was started with.
+ * Loads the code of a custom module. Node loads a file once per process, so each load uses a new copy of the folder:
+ * changed files are new files to Node, and a running module keeps the files it started with.
  */
 import { randomUUID } from "node:crypto";
 import { access, constants, realpath, rm } from "node:fs/promises";
@@ -12,8 +12,8 @@ import { readEntry } from "../registration.ts";
 import { FOLDER_LIMITS, readFolder } from "./files.ts";
 
 /**
- * Copies lie one level below the same parent as the originals, so that relative links and package imports
- * resolve alike.
+ * Copies have the same parent folder depth as the originals, so that relative links and package imports resolve
+ * alike.
  */
 export const LOADED_PREFIX = ".loaded-";
 
@@ -22,17 +22,15 @@ export interface CodeSource {
   folder: string;
   manifest: ModuleManifest;
   filesHash: string;
-  /**
-   * Limits the import. Code that blocks the thread cannot be stopped: a module has the rights of the host.
-   */
+  /** Limits the import. Code that blocks the thread cannot be stopped: a module has the rights of the host. */
   maxImportMs: number;
 }
 
 const loadedInPlace = new Set<string>();
 
 /**
- * The path of `main` below the folder, links resolved.
- * @throws Error when there is no such file or it is outside the folder.
+ * Returns the path of `main` below the folder, with links resolved. Throws Error if the file is missing or outside
+ * the folder.
  */
 export async function resolveMain(folder: string, main: string): Promise<string> {
   const root = await realpath(folder);
@@ -50,7 +48,9 @@ function isBelow(root: string, file: string): boolean {
   return file.startsWith(root + path.sep);
 }
 
-/** Copies, imports, and looks for `instantiate`. The copy stays until the next start, for imports that come later. */
+/**
+ * Copies the folder, imports it, and looks for `instantiate`. The copy stays until the next start, for later imports.
+ */
 export async function openCode(source: CodeSource): Promise<ModuleEntry> {
   const main = await resolveMain(path.join(source.directory, source.folder), source.manifest.main);
   const folder = await copyFolder(source);

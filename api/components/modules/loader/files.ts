@@ -1,6 +1,6 @@
 /**
- * The files of a module folder: read in a fixed order into one hash, and copied on the way if asked. Bounded in number,
- * depth and bytes. Anything that is not a file, folder or link is refused, because opening it might block for ever.
+ * Reads the files of a module folder in a fixed order into one hash, and optionally copies them. Bounded in number,
+ * depth and bytes. Refuses everything except files, folders and links, because opening it might block forever.
  */
 import { createHash, type Hash } from "node:crypto";
 import { type FileHandle, lstat, mkdir, open, readdir, readlink, symlink } from "node:fs/promises";
@@ -19,9 +19,9 @@ const SKIPPED_AT_THE_TOP = new Set([".git", PACKAGE_NOTE]);
 const CHUNK_BYTES = 256 * 1024;
 
 /**
- * SHA-256 over names, kinds, permission to execute and contents. With `copyTo` (a folder that does not exist
- * yet) the folder is also copied, and the hash is that of the copy, even if the source changes meanwhile.
- * @throws Error that names the entry beyond a limit or of another kind; file system errors as they are.
+ * SHA-256 over names, kinds, permission to execute and contents. `copyTo` must not exist yet; the hash is then that
+ * of the copy, even if the source changes meanwhile. Throws Error with the entry that exceeds a limit or has another
+ * kind, and file system errors.
  */
 export async function readFolder(
   folder: string,

@@ -1,4 +1,4 @@
-/** Reads `module.json`: foreign text, bounded in size, checked once against the schema of the contract. */
+/** Reads `module.json`: foreign text, bounded in size, validated once against the contract's schema. */
 import { readFile, stat } from "node:fs/promises";
 import path from "node:path";
 import { measureDepth } from "#kernel/json-depth.ts";

@@ -1,6 +1,6 @@
 /**
- * Finds custom modules: every folder with a `module.json`. Runs none of their code. Problems become the error
- * of the registration, or a problem of the folder if its id is unknown or taken.
+ * Finds custom modules: every folder with a `module.json`. Runs none of their code. A problem is reported on the
+ * registration, or on the folder if the id is unknown or taken.
  */
 import type { Dirent } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
@@ -53,7 +53,7 @@ export async function scanModules(options: ScanOptions): Promise<Scan> {
     const module = await readModuleFolder(folder, options);
     if (module !== null) found.push(module);
   }
-  // If several folders have the same id, the folder named like the id wins, or else the first by name.
+  // If several folders have the same id, the folder named like the id wins, else the first by name.
   found.sort((left, right) => rank(left) - rank(right));
   const claimed = new Map<string, ModuleRegistration>();
   const refused: Found[] = [];
@@ -152,7 +152,7 @@ export async function describeModule(
   return { manifest, isBuiltin: false, hash, source, folder, isDescribed: true, loadError: null, open };
 }
 
-/** Keeps loaded code. After a failure the next call tries again, from a new copy. */
+/** After a failure the next call tries again, from a new copy. */
 function openOnce(load: () => Promise<ModuleEntry>): () => Promise<ModuleEntry> {
   let loading: Promise<ModuleEntry> | null = null;
   return () => {

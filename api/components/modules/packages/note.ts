@@ -1,6 +1,4 @@
-/**
- * Metadata about a package, in a file inside the module's folder, so that it is moved and restored with it.
- */
+/** Package metadata in a file inside the module's folder, so that it is moved and restored with the folder. */
 import { readFile, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { z } from "zod";
@@ -11,7 +9,7 @@ const MAX_NOTE_BYTES = 16 * 1024;
 const noteSchema = z.object({
   hash: z.string().regex(/^[0-9a-f]{64}$/),
   source: z.string().max(4000),
-  /** Hash of the unpacked files; a different hash means that they were edited since. */
+  /** A different hash means that the files were edited after unpacking. */
   filesHash: z.string(),
 });
 export type PackageNote = z.infer<typeof noteSchema>;

@@ -1,14 +1,13 @@
 /**
- * The folder of all modules: installing, replacing and deleting one. A change is prepared beside the others under a name
- * that begins with a dot, then renamed. Each step is one rename, and what an interrupted change leaves tells the next
- * start how to undo it.
+ * Installs, replaces and deletes module folders. A change is prepared under a name that begins with a dot, then
+ * renamed. Each step is one rename, and leftovers of an interrupted change tell the next start how to undo it.
  */
 import { randomUUID } from "node:crypto";
 import { lstat, mkdir, readdir, rename, rm } from "node:fs/promises";
 import path from "node:path";
 import { LOADED_PREFIX } from "../loader/code.ts";
 
-/** Prefix of the folder that an update has put aside. The update is unfinished while it exists. */
+/** Prefix of the folder that an update has put aside. While it exists, the update is unfinished. */
 const PREVIOUS_PREFIX = ".previous-";
 const STAGED_PREFIX = ".staged-";
 const TRASH_PREFIX = ".trash-";
@@ -18,15 +17,17 @@ export interface ModulePlace {
   readonly directory: string;
   recover(): Promise<string[]>;
   stage(): Promise<StagedFolder>;
-  /** Takes a folder away in one step; `restore` brings it back, `discard` deletes it for good. */
+  /** Removes a folder in one step; `restore` brings it back, `discard` deletes it for good. */
   takeAway(folder: string): Promise<{ restore(): Promise<void>; discard(): Promise<void> }>;
 }
 
 export interface StagedFolder extends AsyncDisposable {
   readonly path: string;
-  /** Puts `subfolder` (empty for all of it) in place. Throws with code EEXIST if the name is taken. */
+  /**
+   * Moves `subfolder` (empty for the whole package) to its final name. Throws with code EEXIST if the name is taken.
+   */
   putInPlace(subfolder: string, folder: string): Promise<void>;
-  /** Swaps it with a folder, which is kept until the swap is committed or undone. */
+  /** Swaps with a folder, which is kept until the swap is committed or undone. */
   swapIn(subfolder: string, folder: string): Promise<FolderSwap>;
 }
 

@@ -22,7 +22,7 @@ export class PackageRefused extends Error {
   override readonly name = "PackageRefused";
 }
 
-/** After a failure the folder holds what was written until then: the caller removes it. */
+/** After a failure the caller removes the partly written folder. */
 export async function unpackPackage(
   bytes: Buffer,
   folder: string,

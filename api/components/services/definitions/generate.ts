@@ -1,6 +1,6 @@
 /**
- * Generates a service from a definition: bounded in time, checked once. Adapter and definition are foreign:
- * nothing they return is used before this check.
+ * Generates a service from a definition, bounded in time. Adapter and definition are foreign: their results are
+ * checked before use.
  */
 import { waitAtMost } from "#api/bounds/deadline.ts";
 import { type Cut, readFailure } from "#api/bounds/failure-text.ts";
@@ -119,8 +119,8 @@ function checkToolId(id: string, seen: Set<string>): void {
 }
 
 /**
- * Estimates the length of a value as JSON before it is written. Shared parts count each time they occur, so a
- * small object graph that would become an endless text is refused. Throws Error at the limits.
+ * Estimates the length of a value as JSON before it is written. Shared parts count at each occurrence, so a small
+ * object graph that would expand without end is refused. Throws Error at the limits.
  */
 function measure(what: string, value: unknown): number {
   const { maxToolCharacters, maxDepth } = DEFINITION_LIMITS;
@@ -141,7 +141,7 @@ function measure(what: string, value: unknown): number {
   return maxToolCharacters - left;
 }
 
-/** Both are shown and searched: they are cut, and freed of what Postgres text cannot hold. */
+/** Both texts are shown and searched: cuts them and removes characters that Postgres cannot store. */
 function cleanTexts(
   what: string,
   { name, description }: { name: string; description: string },

@@ -1,6 +1,6 @@
 /**
- * Checks settings schemas of a definition. They are foreign, and settings are validated on the server's
- * thread: only schemas with a bounded validation are accepted.
+ * Checks the settings schemas of a definition. They are foreign and validate settings on the server's thread, so only
+ * schemas with bounded validation are accepted.
  */
 import { compileSettings } from "#api/components/settings/schema.ts";
 import { AppError } from "#api/errors.ts";
@@ -9,7 +9,7 @@ import type { JSONSchema } from "#sdk";
 
 const SETTINGS_SCHEMA_LIMITS = {
   maxCharacters: 256 * 1024,
-  /** Counts with every reference written out. */
+  /** Counted with every reference expanded. */
   maxSubschemas: 2000,
 } as const;
 
@@ -46,7 +46,7 @@ function countSubschemas(root: JSONSchema): void {
     if (keyword === "$dynamicRef" || keyword === "$recursiveRef") {
       throw new Error(`It uses ${keyword}, which is not followed. Use $ref.`);
     }
-    // Definitions count where they are referred to.
+    // Definitions count at their references.
     if (keyword === "$defs" || keyword === "definitions") return;
     if (keyword === "$ref" && typeof value === "string") follow(value);
     else if (!MAPS.has(keyword)) visit(value);

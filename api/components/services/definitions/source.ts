@@ -1,6 +1,6 @@
 /**
- * Obtains definitions: from the request, a download, or a registry's descriptor. Stores them compressed,
- * because they are large and rarely read again.
+ * Reads definitions from the request, a download, or a registry's descriptor. Stores them compressed, because they
+ * are large and rarely read again.
  */
 import { promisify } from "node:util";
 import { constants, zstdCompress, zstdDecompress } from "node:zlib";
@@ -32,8 +32,8 @@ export async function obtainDefinition(
 }
 
 /**
- * `hash` is checked against the download; the returned hash is that of the stored text. Throws AppError, for
- * example `hash_mismatch`.
+ * `hash` is checked against the download; the returned hash is that of the stored text. Throws AppError, for example
+ * `hash_mismatch`.
  */
 export async function downloadDefinition(
   download: Download,
@@ -97,7 +97,7 @@ async function bundle(
   }
 }
 
-/** A document must not make the server contact other servers than its own, or its own without end. */
+/** A document must not make the server contact servers other than its origin, or that one without end. */
 function readBeside(download: Download, origin: string, maxBytes: number): (url: string) => Promise<string> {
   const deadline = performance.now() + FILE_LIMITS.maxMs;
   let files = 0;

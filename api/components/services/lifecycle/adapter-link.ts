@@ -9,7 +9,7 @@ import { findServiceRow, listServiceIds, markStale, type ServiceRow, setServiceE
 import { removeServiceIfThere } from "../switching.ts";
 import { readServiceParts, toServiceState } from "./state.ts";
 
-/** Services read at once. Each read holds a database connection. */
+/** Concurrent reads; each uses a database connection. */
 const MAX_READS = 6;
 
 export function linkAdapters(context: ServiceContext): AdapterServices {

@@ -1,7 +1,7 @@
 /**
- * Takes secrets along with a change. If an adapter does not declare where it sends secrets, they are bound to
- * the exact definition and configuration, so any change would require setting them again. A caller who may
- * load modules could read every secret anyway: its changes take them along, and each is recorded.
+ * Carries secrets over a change. If an adapter does not declare where it sends secrets, they are bound to the exact
+ * definition and configuration, so any change would require setting them again. A caller who may load modules could
+ * read every secret anyway: its changes carry them over, and each is recorded.
  */
 import type { Db } from "#api/db/pool.ts";
 import { AppError } from "#api/errors.ts";
@@ -12,16 +12,14 @@ import type { ServiceParts } from "./state.ts";
 
 export interface Carried {
   origins: string[];
-  /**
-   * Call in the transaction that stores the change. Throws AppError if the secrets were changed meanwhile.
-   */
+  /** Call in the transaction that stores the change. Throws AppError if the secrets were changed meanwhile. */
   store(transaction: Db): Promise<void>;
   record(): void;
 }
 
 /**
- * Returns null if the change leaves the secrets bound as they are. Outdated secrets stay outdated: another
- * caller made the change that they wait for, and this caller may not have seen it.
+ * Returns null if the secrets stay bound as they are. Outdated secrets stay outdated: another caller made the change
+ * behind them, and this caller may not have seen it.
  */
 export function carrySecrets(
   { secrets }: Pick<ServiceContext, "secrets">,

@@ -1,6 +1,6 @@
 /**
- * Changes a service that its adapter holds: the adapter first, then the rows. On failure both are restored.
- * Also follows changes made on another server.
+ * Changes a service that its adapter has accepted: the adapter first, then the rows. On failure both are restored.
+ * Also applies changes made on another server.
  */
 
 import { isDeepStrictEqual } from "node:util";
@@ -13,7 +13,7 @@ import { readServiceParts, type ServiceParts, toServiceState } from "./state.ts"
 export interface Handover {
   next: ServiceParts;
   /**
-   * True if the tools change: the old ones are taken back first. Otherwise only settings change, and the
+   * True if the tools change: the adapter gives up the old ones first. Otherwise only settings change, and the
    * adapter replaces them.
    */
   newDefinition: boolean;
@@ -21,7 +21,7 @@ export interface Handover {
 
 /**
  * Hands the new state of an enabled service to its adapter, then stores it. Throws AppError `service_failed` or
- * `secrets_outdated`, or what `store` throws; the adapter then has the stored state again.
+ * `secrets_outdated`, or errors of `store`; the adapter then has the stored state again.
  */
 export async function handOver<T>(
   context: ServiceContext,

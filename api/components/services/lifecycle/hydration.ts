@@ -1,6 +1,6 @@
 /**
- * Which adapter holds which service: hands services over and takes them back, bounded in time, and keeps the outcome.
- * Reads and writes no rows.
+ * Tracks which adapter has which service: hands services over and takes them back, bounded in time. Reads and writes
+ * no rows.
  */
 import { DeadlineExceeded, waitAtMost } from "#api/bounds/deadline.ts";
 import { readFailure } from "#api/bounds/failure-text.ts";
@@ -19,16 +19,16 @@ export class HydrateFailure extends Error {
 }
 
 export interface Hydration {
-  /** Reports whether this instance was handed the service last, and accepted it. */
+  /** True if this instance received the service last and accepted it. */
   holds(adapter: AdapterModule, id: string): boolean;
-  /** Reports whether this instance was handed the service last, successfully or not. */
+  /** True if this instance received the service last, successfully or not. */
   wasHanded(adapter: AdapterModule, id: string): boolean;
   stateOf(id: string): ServiceState | null;
   failureOf(id: string): string | null;
   noteFailure(adapter: AdapterModule, id: string, reason: string): void;
-  /** Throws HydrateFailure; then the adapter does not hold the service. */
+  /** Throws HydrateFailure; then the adapter does not have the service. */
   hydrate(adapter: AdapterModule, state: ServiceState): Promise<void>;
-  /** Takes the service back from every adapter that may hold it. Never throws. */
+  /** Takes the service back from every adapter that may have it. Never throws. */
   dehydrate(id: string, current: AdapterModule | null): Promise<void>;
   forget(adapter: AdapterModule): void;
 }
@@ -39,7 +39,7 @@ export function createHydration(options: {
   limits: HydrationLimits;
 }): Hydration {
   const { logger, watch, limits } = options;
-  /** The adapter of the last hand-over, by service. If it failed, `state` is null. */
+  /** Last hand-over of each service. If it failed, `state` is null. */
   const handed = new Map<
     string,
     { adapter: AdapterModule; state: ServiceState } | { adapter: AdapterModule; state: null; reason: string }
@@ -87,7 +87,7 @@ export function createHydration(options: {
     wasHanded: (adapter, id) => handed.get(id)?.adapter === adapter,
     async hydrate(adapter, state) {
       const { id } = state;
-      // Register first: the adapter's messages may hold a secret from here on.
+      // Register first: from here on, the adapter's messages may contain a secret.
       watch.setOwner(ownerKey({ kind: "service", id }), state.secrets);
       const done = Promise.resolve().then(() => adapter.hydrateService(state));
       try {
@@ -117,7 +117,7 @@ export function createHydration(options: {
   };
 }
 
-/** `instanceof` on a foreign error may run code, if it is a proxy. */
+/** `instanceof` on a foreign error may run code if the error is a proxy. */
 function isDeadline(thrown: unknown): boolean {
   try {
     return thrown instanceof DeadlineExceeded;
@@ -126,7 +126,7 @@ function isDeadline(thrown: unknown): boolean {
   }
 }
 
-/** Leaves out the cause, which may hold a secret. */
+/** Leaves out the cause, which may contain a secret. */
 function readStack(thrown: unknown): string | null {
   try {
     return thrown instanceof Error ? String(thrown.stack) : null;

@@ -1,6 +1,6 @@
 /**
- * Secrets are sent only to the destinations they were set for: an administrator who can change a service's addresses must
- * not be able to have its secrets sent elsewhere. The adapter says what the destinations are.
+ * Sends secrets only to the destinations they were set for: an administrator who can change a service's addresses
+ * must not be able to redirect its secrets. The adapter declares the destinations.
  */
 import { createHash } from "node:crypto";
 import { z } from "zod";
@@ -25,7 +25,7 @@ const destinationsSchema = z
   )
   .max(MAX_DESTINATIONS);
 
-/** A place and the secret that goes there. If the name is null, any secret may go there. */
+/** A destination and the secret that goes there. If the name is null, any secret may go there. */
 export type Destination = z.infer<typeof destinationsSchema>[number];
 
 export interface SecretsOwner {
@@ -33,15 +33,14 @@ export interface SecretsOwner {
   hash: string;
   config: Record<string, unknown>;
   secrets: Record<string, unknown>;
-  /** Destinations that the secrets were set for, or null if an older version stored them without. */
+  /** Destinations that the secrets were set for; null if an older version stored them without. */
   origins: readonly string[] | null;
 }
 
 /**
- * Returns where the adapter would send the secrets. If the adapter does not declare it, or is not active,
- * returns a fingerprint of the definition and configuration. `use` has the defaults of the configuration
- * filled in. @throws AppError `service_failed` with the adapter's reason, for example if settings are
- * missing.
+ * Returns where the adapter would send the secrets. If the adapter does not declare it or is not active, returns a
+ * fingerprint of the definition and configuration. `use` has the defaults of the configuration filled in. Throws
+ * AppError `service_failed` with the adapter's reason, for example for missing settings.
  */
 export async function findSecretOrigins(
   context: Pick<ServiceContext, "watch">,
@@ -86,9 +85,9 @@ export function findMisplaced(
 
 /**
  * Returns the destinations to store with the secrets, or null to keep the stored ones. Rebinds three kinds of
- * secrets: those of an older version, to where they go now; those bound while the adapter was not active, to
- * what it declares about the same service; those that an older version of the adapter bound all together, if
- * they still go to the same places.
+ * secrets: those of an older version, to their current destinations; those bound while the adapter was not active, to
+ * the destinations it declares for the same service; those that an older version of the adapter bound all together,
+ * if they still go to the same places.
  */
 export async function rebind(
   context: Pick<ServiceContext, "watch">,
@@ -146,10 +145,7 @@ export function secretsOutdated(owner: SecretsOwner, destinations: readonly Dest
 
 const FINGERPRINT = "definition and configuration ";
 
-/**
- * For an adapter that does not declare where secrets go: hashes everything that a caller of the API can
- * change.
- */
+/** For an adapter that does not declare destinations: hashes everything that an API caller can change. */
 export function fingerprint({ hash, config }: SecretsOwner): string {
   const inOrder = JSON.stringify(config, (_key, value: unknown) =>
     value !== null && typeof value === "object" && !Array.isArray(value)
@@ -159,7 +155,7 @@ export function fingerprint({ hash, config }: SecretsOwner): string {
   return FINGERPRINT + createHash("sha256").update(`${hash}\n${inOrder}`).digest("hex");
 }
 
-/** Fingerprints are for comparing, not for reading. */
+/** Leaves out fingerprints, which no reader could use. */
 function readableOrigins(origins: readonly string[]): string[] {
   return origins.filter((origin) => !origin.startsWith(FINGERPRINT));
 }

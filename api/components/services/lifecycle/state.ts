@@ -1,4 +1,4 @@
-/** Builds the state that an adapter is handed: rows, settings and secrets, with defaults filled in. */
+/** Builds the state that an adapter receives: rows, settings and secrets, with defaults filled in. */
 import { type Config, compileSettings } from "#api/components/settings/schema.ts";
 import type {
   AdapterModule,
@@ -36,8 +36,8 @@ export interface ServiceParts extends SecretsOwner {
 }
 
 /**
- * Returns a copy, so that the adapter cannot change the host's data. @throws AppError `secrets_outdated` if
- * the secrets were not set for where this adapter would send them, and `service_failed` if it cannot tell.
+ * Returns a copy, so that the adapter cannot change the host's data. Throws AppError `secrets_outdated` if the
+ * secrets were set for other destinations than the adapter's, and `service_failed` if it cannot declare them.
  */
 export async function toServiceState(
   context: Pick<ServiceContext, "watch">,
@@ -79,8 +79,8 @@ function withDefaults(
 }
 
 /**
- * Returns null if the service does not exist. Secrets of an older version are bound here to where `adapter`
- * sends them, because every change of a service reads it first.
+ * Also binds secrets of an older version to the destinations that `adapter` declares, because every change of a
+ * service reads it here first.
  */
 export async function readServiceParts(
   { pool, secrets, watch }: Pick<ServiceContext, "pool" | "secrets" | "watch">,
@@ -113,9 +113,9 @@ export async function requireServiceParts(
 }
 
 /**
- * Returns the settings with which an adapter may contact the definition's server. Withholds secrets that the
- * new definition would send elsewhere. Throws AppError `secrets_outdated` if the definition is the same and
- * only settings have changed.
+ * Returns the settings with which an adapter may contact the definition's server. Withholds secrets that the new
+ * definition would send elsewhere. Throws AppError `secrets_outdated` if the definition is the same and only settings
+ * have changed.
  */
 export async function readDefinitionContext(
   context: ServiceContext,
