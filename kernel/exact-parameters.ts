@@ -1,6 +1,6 @@
 /**
  * Validates parameters whose integers may be bigints, or strings of digits where the schema says `integer`. Ajv knows
- * numbers only, so it sees the nearest number in their place.
+ * numbers only, so it gets the nearest number instead.
  */
 import type { ErrorObject, ValidateFunction } from "ajv";
 import { isDigits } from "#sdk";
@@ -18,7 +18,7 @@ export function fitsWithIntegers(
   parameters: Record<string, unknown>,
 ): boolean {
   const places: Place[] = [];
-  // The answer to `cyrnel.ask` may be any JSON value.
+  // `cyrnel.ask` may return any JSON value.
   if (typeof parameters === "object" && parameters !== null) takeBigInts(parameters, places);
   const fits =
     validate(parameters) ||

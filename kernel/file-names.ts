@@ -1,7 +1,7 @@
-/** Names of workspace files: which are valid, and which media type they imply. A name is a label, never a path. */
+/** A workspace file name is a label, never a path. */
 
 export const MAX_FILE_NAME_BYTES = 255;
-/** Name of the error that ends a run as `output_limit`: the script wrote more than it may. */
+/** Name of the error that ends a run as `output_limit`. */
 export const WORKSPACE_LIMIT_ERROR = "WorkspaceLimitError";
 
 /** Returns why a name is invalid, completing "The file name …", or null. */
@@ -24,9 +24,9 @@ export interface Folders {
   add(file: string): void;
   delete(file: string): void;
   has(folder: string): boolean;
-  /** Returns a file inside `folder`, if there is one. */
+  /** Returns any one file inside `folder`. */
   findBelow(folder: string): string | undefined;
-  /** Returns the parent folder of `file` that exists as a file, if there is one. */
+  /** Returns the parent folder of `file` that exists as a file. */
   findFileAbove(file: string, files: { has(name: string): boolean }): string | undefined;
 }
 
@@ -59,7 +59,7 @@ function foldersOf(file: string): string[] {
   return folders;
 }
 
-/** Counts UTF-8 bytes. The realm has no Buffer. */
+/** Counts UTF-8 bytes, because the realm has no Buffer. */
 function countBytes(text: string): number {
   let bytes = 0;
   for (let index = 0; index < text.length && bytes <= MAX_FILE_NAME_BYTES; index++) {
@@ -115,10 +115,7 @@ export function isTextType(contentType: string): boolean {
   return TEXT_TYPE.test(contentType);
 }
 
-/**
- * Returns the media type for a file name's extension, without parameters; `application/octet-stream` for unknown
- * ones.
- */
+/** Returns a media type without parameters; `application/octet-stream` for unknown extensions. */
 export function contentTypeOf(name: string): string {
   const extension = /\.([a-z0-9]+)$/i.exec(name)?.[1]?.toLowerCase() ?? "";
   return Object.hasOwn(TYPES, extension) ? (TYPES[extension] as string) : "application/octet-stream";

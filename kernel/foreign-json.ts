@@ -5,7 +5,6 @@ export type Fields = Record<string, unknown>;
 
 export const isRecord: (value: unknown) => value is Fields = isJsonObject;
 
-/** Returns an own property, or undefined. */
 export function own(value: unknown, key: string): unknown {
   return isRecord(value) && Object.hasOwn(value, key) ? value[key] : undefined;
 }
@@ -25,14 +24,14 @@ export function ownList(value: unknown, key: string): unknown[] {
   return Array.isArray(found) ? found : [];
 }
 
-/** Returns `fields` without the members that are undefined. */
+/** Leaves out undefined members. */
 export function defined<T extends Fields>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never;
 }
 
 /**
- * Follows a reference inside a document (`#`, `#/$defs/name`) as RFC 6901, section 6 says. Returns undefined for one that
- * leads nowhere or out of the document.
+ * Follows a reference inside a document (`#`, `#/$defs/name`; RFC 6901, section 6). Returns undefined if it leads
+ * nowhere or outside.
  */
 export function resolveReference(root: unknown, reference: string): unknown {
   if (reference !== "#" && !reference.startsWith("#/")) return undefined;

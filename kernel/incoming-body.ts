@@ -1,19 +1,19 @@
-/** The body of an HTTP answer while it comes in, for servers and local runs. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { OpenStream } from "#sdk";
 
 /** Larger bodies reach a script as a file or a stream. */
 export const MAX_INLINE_BYTES = 1024 * 1024;
-/** A body that ends sooner comes inline. */
+/** A body that ends sooner is passed inline. */
 const STREAM_AFTER_MS = 250;
 
 export interface IncomingBody {
   readonly size: number;
-  /** Reads until the body ends, exceeds `maxBytes`, or `maxMs` have passed, if not null. Returns true if it has ended. */
+  /**
+   * Reads until the body ends, exceeds `maxBytes`, or a non-null `maxMs` has passed. Returns true if it has ended.
+   */
   take(maxBytes: number, maxMs: number | null): Promise<boolean>;
-  /** Returns the bytes that `take` has read. */
   bytes(): Buffer<ArrayBuffer>;
-  /** Yields the whole body, beginning with what `take` has read. */
+  /** Yields the whole body, beginning with the bytes that `take` has read. */
   stream(): AsyncGenerator<Uint8Array>;
   /** Closes the connection unless the body has ended. Idempotent. */
   close(): void;
@@ -71,8 +71,8 @@ export function openBody(response: Response): IncomingBody {
 }
 
 /**
- * Begins to read the answer to a script's `fetch`. Without a `stream` the body comes whole. So does a body whose length is known and
- * allowed: a run that is repeated has it again, however late it reads it, which is not so of a stream.
+ * Begins to read the response to a script's `fetch`. Without a `stream` the body is read whole. So is a body of a
+ * known, allowed length: a replayed run then gets it again however late it reads, unlike a stream.
  */
 export async function beginBody(
   response: Response,

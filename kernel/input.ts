@@ -1,7 +1,6 @@
-/** Limits and parsing of a run's `input`, shared by server and local runs. */
 import { Buffer } from "node:buffer";
 import type { InvokeInput } from "#sdk";
-// Imported directly: the command loads this file for every script, and the whole SDK brings zod.
+// Imported directly: the command loads this file for every script, and the whole SDK would load zod.
 import { isRawInteger, mayHoldLargeInteger, parseExactJson } from "../sdk/exact-json.ts";
 import { measureDepth } from "./json-depth.ts";
 import { settleIntegers } from "./tool-docs/large-integers.ts";
@@ -31,10 +30,7 @@ export function writeInput(input: unknown): { text: string } | { problem: string
   return { text };
 }
 
-/**
- * Parses an input. Large integers become bigints where its JSON Schema says `integer`; others are rounded with a
- * warning.
- */
+/** Large integers become bigints where the JSON Schema says `integer`; others are rounded with a warning. */
 export function readInput(
   text: string,
   schema: string | null,

@@ -6,7 +6,7 @@ const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
 /**
- * Measures how deep JSON text nests, from its bytes. Brackets in strings do not count. Stops once the depth exceeds
+ * Measures how deep JSON text nests, from its bytes; ignores brackets in strings. Stops once the depth exceeds
  * `limit`.
  */
 export function measureDepth(json: Uint8Array, limit: number): number {

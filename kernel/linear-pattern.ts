@@ -1,7 +1,6 @@
 /**
  * Matches patterns of foreign schemas in linear time (RE2). RE2 lacks look-around and back references: such a pattern
- * is
- * skipped where the service validates its own parameters again, and refused elsewhere.
+ * is skipped where the service validates its own parameters again, and refused elsewhere.
  */
 import { RE2JS } from "re2js";
 
@@ -23,7 +22,7 @@ export function compilePattern(source: string): Pattern {
   }
 }
 
-/** @throws Error if RE2 does not support the pattern. */
+/** Throws Error if RE2 does not support the pattern. */
 export function requirePattern(source: string): Pattern {
   if (source.length > MAX_PATTERN_CHARACTERS) {
     throw new Error(

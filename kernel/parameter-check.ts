@@ -1,6 +1,5 @@
 /**
- * Compiles validators of tool parameters and describes their errors in words. Runs in the server's validation thread
- * and in
+ * Compiles validators of tool parameters and describes their errors. Runs in the server's validation thread and in
  * the local runtime.
  */
 import type { ErrorObject } from "ajv";
@@ -13,7 +12,7 @@ import { compilePattern, requirePattern } from "./linear-pattern.ts";
 const MAX_ISSUES = 10;
 const MAX_NAMES = 30;
 const MAX_VALUES_CHARACTERS = 300;
-/** Errors in the message; `issues` holds all of them. */
+/** Errors named in the message; `issues` lists all. */
 const MAX_LISTED_ISSUES = 5;
 
 export interface ParameterIssue {
@@ -23,9 +22,8 @@ export interface ParameterIssue {
 }
 
 /**
- * `parameters` turns strings of digits into integers where the schema says `integer`; `answer` does not. Both take
- * bigints for
- * integers. `strict` fills in no defaults and requires a schema that Ajv can check completely.
+ * `parameters` turns strings of digits into integers where the schema says `integer`; `answer` does not. Both accept
+ * bigints for integers. `strict` fills in no defaults and requires a schema that Ajv can check completely.
  */
 export type CheckKind = "parameters" | "answer" | "strict";
 
@@ -39,9 +37,8 @@ export interface ParameterCheck {
 }
 
 /**
- * Expects a schema that is trusted or was bounded by `readSchema`. Throws if Ajv cannot compile it, or, in a strict
- * check, if
- * RE2 lacks one of its patterns.
+ * Expects a schema that is trusted or was bounded by `readSchema`. Throws if Ajv cannot compile it or, in a strict
+ * check, if RE2 lacks one of its patterns.
  */
 export function compileCheck(schema: JSONSchema, kind: CheckKind = "parameters"): ParameterCheck {
   const isStrict = kind === "strict";
@@ -68,7 +65,6 @@ export function compileCheck(schema: JSONSchema, kind: CheckKind = "parameters")
   return { fits, fitsPlainly: validate, listIssues: () => describeIssues(validate.errors ?? []) };
 }
 
-/** Returns one sentence about invalid parameters of the tool `path`. */
 export function describeMisfit(path: string, issues: readonly ParameterIssue[]): string {
   const listed = issues.slice(0, MAX_LISTED_ISSUES).map((issue) => `${issue.path} ${issue.message}`);
   const more = issues.length > listed.length ? ` (and ${issues.length - listed.length} more)` : "";

@@ -1,13 +1,13 @@
 /**
  * Patterns over tool paths such as `service.tool` or `service.group.tool`: `*` matches one segment, `**` any number
- * of them, and
- * one `*` inside a segment any characters. The first segment names the service, the others the tool's id.
+ * of them, and one `*` inside a segment any characters. The first segment names the service, the others the tool's
+ * id.
  */
 
 export const MAX_PATTERN_CHARACTERS = 400;
 const MAX_PATTERN_SEGMENTS = 16;
 
-/** Test of one segment; linear in its length. */
+/** Takes time linear in the length of the segment. */
 export type SegmentTest =
   | { kind: "any" }
   | { kind: "literal"; text: string }
@@ -23,7 +23,7 @@ export type ToolTest =
   | { kind: "literal"; text: string; below: boolean }
   | { kind: "segments"; tests: readonly (SegmentTest | typeof DEEP)[] };
 
-/** Tests of service and tool, both of which must match. */
+/** Both the service and the tool must match. */
 export interface PathTest {
   service: SegmentTest;
   tool: ToolTest;
@@ -67,8 +67,7 @@ function findSegmentProblem(segment: string): string | null {
 
 /**
  * Compiles a valid pattern; an empty list matches no tool. With `below` it also matches tools below those it names: a
- * longer path
- * must not evade a pattern that forbids.
+ * longer path must not evade a pattern that forbids.
  */
 export function compilePathPattern(pattern: string, below = false): PathTest[] {
   const [first = "", ...rest] = pattern
@@ -132,7 +131,7 @@ function testSegments(tests: readonly (SegmentTest | typeof DEEP)[], segments: r
   return at === tests.length;
 }
 
-/** Compiles one segment: a name, `*`, `**`, or a name with one `*` in it. */
+/** Compiles a name, `*`, `**`, or a name with one `*` in it. */
 export function compileSegment(segment: string): SegmentTest {
   if (segment === "*" || segment === DEEP) return ANY;
   const star = segment.indexOf("*");
@@ -150,7 +149,7 @@ export interface PlacedEntry<T> {
   tool: ToolTest;
   value: T;
 }
-/** Entries about one service's tools, each list in the original order. */
+/** Each list keeps the original order. */
 export interface ServiceEntries<T> {
   /** Keyed by the id they name. */
   named: ReadonlyMap<string, readonly PlacedEntry<T>[]>;
@@ -173,7 +172,6 @@ export function listNamed<T>(
 /** Services whose entries stay sorted in memory. Hostile scripts choose ids, so their number is bounded. */
 const MAX_INDEXED_SERVICES = 1000;
 
-/** Groups entries by service, sorted on first use. */
 export function createToolIndex<T>(
   entries: readonly ToolEntry<T>[],
 ): (serviceId: string) => ServiceEntries<T> {

@@ -3,7 +3,7 @@ import { own } from "../foreign-json.ts";
 
 const COMMENT_LIMITS = { maxDescriptionChars: 800, maxValueChars: 400, maxDefaultKeys: 20 } as const;
 
-/** Returns the doc comment of a schema: its description and, as tags, constraints that TypeScript cannot express. */
+/** Contains the description and, as tags, constraints that TypeScript cannot express. */
 export function describeSchema(source: Record<string, unknown>): string {
   const description = own(source, "description") ?? own(source, "title");
   const lines = typeof description === "string" ? [commentText(description)] : [];

@@ -1,7 +1,6 @@
 /**
- * Builds one value that fits a schema, for the example call of a tool. It prefers the schema's own examples, default,
- * const
- * and enum, then the smallest value of its type. Bounded; follows references inside the document only.
+ * Builds one valid value for the example call of a tool. Prefers the schema's own examples, default, const and enum,
+ * then the smallest value of its type. Bounded; follows references inside the document only.
  */
 import { isRecord, own, resolveReference } from "../foreign-json.ts";
 
@@ -19,7 +18,7 @@ interface Walk {
   nodes: number;
 }
 
-/** Returns parameters for a tool with this `inputSchema`. Never throws. */
+/** Never throws. */
 export function buildExampleParameters(schema: unknown): Record<string, unknown> {
   const value = buildValue({ root: schema, nodes: 0 }, schema, 0, "value");
   return isRecord(value) ? value : {};
@@ -68,7 +67,7 @@ function buildTyped(walk: Walk, source: Record<string, unknown>, depth: number, 
   }
 }
 
-/** Returns a small value that the schema's author wrote down, without `__proto__`. */
+/** Returns a small value that the schema's author provided, without `__proto__`. */
 function readGivenValue(source: Record<string, unknown>): unknown {
   const examples = own(source, "examples");
   const values = own(source, "enum");
@@ -213,7 +212,7 @@ function readNumber(source: Record<string, unknown>, keyword: string): number | 
   return typeof value === "number" && Number.isFinite(value) ? value : undefined;
 }
 
-/** Prints the value as a TypeScript literal, indented by two, with bare keys where they are identifiers. */
+/** Prints a TypeScript literal, indented by two, with bare keys where they are identifiers. */
 export function printLiteral(value: unknown): string {
   const json = JSON.stringify(value, null, 2) ?? "undefined";
   return json.replaceAll(/^(\s*)"([A-Za-z_$][\w$]*)": /gm, "$1$2: ");

@@ -1,5 +1,5 @@
 /**
- * Settles large integers that scripts receive: a bigint where the schema says `integer`, else the nearest number and
+ * Converts large integers that scripts receive: a bigint where the schema says `integer`, else the nearest number and
  * a warning.
  */
 import type { InvokeInput, JSONSchema } from "#sdk";
@@ -15,7 +15,7 @@ const MAX_SCHEMAS = 100;
 const MAX_STEPS = 500_000;
 const INTEGER_FORMATS = new Set<unknown>(["int64", "uint64"]);
 
-/** `name` is the first word of the paths in warnings. A null schema matches nothing. */
+/** Paths in warnings start with `name`. A null schema matches nothing. */
 export function settleIntegers(
   data: unknown,
   schema: JSONSchema | null,

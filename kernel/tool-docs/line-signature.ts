@@ -1,4 +1,3 @@
-/** Writes a tool's type on one line, for lists: required parameters first, then roughly its result. */
 import { IDENTIFIER_PATTERN } from "#sdk";
 import { isRecord, own, resolveReference } from "../foreign-json.ts";
 
@@ -16,8 +15,8 @@ interface Place {
 }
 
 /**
- * Returns for example `(params: { owner: string; page?: number }) => Promise<object>`. A comment counts omitted
- * members.
+ * Writes one line, for example `(params: { owner: string; page?: number }) => Promise<object>`: required parameters
+ * first, then a rough result type. A comment counts omitted members.
  */
 export function writeLineSignature(inputSchema: unknown, outputSchema: unknown): string {
   const input = print(inputSchema, { root: inputSchema, depth: 0, budget: MAX_PARAMETER_CHARACTERS });
@@ -88,7 +87,7 @@ function printObject(schema: Record<string, unknown>, place: Place): string {
   return `{ ${shown.join("; ")}${rest > 0 ? `; /* ${rest} more */` : ""} }`;
 }
 
-/** Writes a union; beyond the budget it becomes the members' common type. */
+/** Beyond the budget, a union becomes its members' common type. */
 function join(members: readonly string[], budget: number): string {
   const distinct = [...new Set(members)];
   const shown = distinct.slice(0, MAX_UNION);

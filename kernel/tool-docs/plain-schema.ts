@@ -1,7 +1,6 @@
 /**
  * Copies a foreign JSON Schema into a bounded, self-contained one: known keywords only, references only into its own
- * `$defs`,
- * comment-safe texts. Anything else becomes `{}`. The type printer sees only such copies.
+ * `$defs`, comment-safe texts. Anything else becomes `{}`. The type printer sees only such copies.
  */
 import { FAILURES } from "#sdk";
 import { isRecord, own, resolveReference } from "../foreign-json.ts";
@@ -48,7 +47,7 @@ interface Copy {
   root: unknown;
   nodes: number;
   referenceChain: number;
-  /** Maps source nodes to definition names: targets of references, and cycles of shared objects. */
+  /** Definition names of source nodes: targets of references, and cycles of shared objects. */
   names: Map<object, string>;
   definitions: Map<string, PlainSchema>;
   usedNames: Set<string>;
@@ -56,9 +55,8 @@ interface Copy {
 }
 
 /**
- * Copies `source`. Adds the names of its definitions to `usedNames` and avoids those already there, so that several
- * copies can
- * be declared side by side. Never throws.
+ * Adds the names of its definitions to `usedNames` and avoids those already there, so that several copies can be
+ * declared side by side. Never throws.
  */
 export function makePlainSchema(source: unknown, usedNames: Set<string>): PlainSchema {
   const copy: Copy = {
@@ -77,7 +75,7 @@ export function makePlainSchema(source: unknown, usedNames: Set<string>): PlainS
   return schema;
 }
 
-/** Copies the schema of the errors of failed calls, or returns null where the output schema has none. */
+/** Copies the schema of the errors of failed calls, or returns null if the output schema has none. */
 export function makePlainFailures(outputSchema: unknown, usedNames: Set<string>): PlainSchema | null {
   const failures = isRecord(outputSchema) ? own(outputSchema, FAILURES) : undefined;
   if (!isRecord(outputSchema) || !isRecord(failures)) return null;
@@ -85,7 +83,7 @@ export function makePlainFailures(outputSchema: unknown, usedNames: Set<string>)
   return makePlainSchema({ description, ...failures, $defs: own(outputSchema, "$defs") }, usedNames);
 }
 
-/** Makes a schema an object schema: parameters always are, even where the schema has no type. */
+/** Parameters are always an object, even if their schema has no type. */
 export function asParameters(schema: PlainSchema): PlainSchema {
   return schema.type === "any" ? { ...schema, type: "object", additionalProperties: true } : schema;
 }

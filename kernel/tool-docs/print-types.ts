@@ -1,19 +1,15 @@
 /**
  * Prints bounded schemas as TypeScript declarations, for one tool's documentation or a whole service in an editor.
- * Takes only
- * copies made by `makePlainSchema`, which bounds its time.
+ * Accepts only copies made by `makePlainSchema`, which bounds its time.
  */
 import { IDENTIFIER_PATTERN } from "#sdk";
 import type { PlainSchema } from "./plain-schema.ts";
 
 export interface PrintOptions {
-  /** Written before each line. */
   indent: string;
-  /** Written before each declaration. */
   keyword: "" | "export ";
   /** Written after each member and type. */
   end: "" | ";";
-  /** Written between declarations. */
   gap: "\n" | "\n\n";
 }
 

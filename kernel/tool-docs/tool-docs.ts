@@ -1,7 +1,6 @@
 /**
  * Writes a tool's documentation as Markdown for script authors: description, example call, types. Definitions are
- * foreign
- * text; it is quoted so that it cannot break the document's structure.
+ * foreign text, quoted so that they cannot break the document's structure.
  */
 import { IDENTIFIER_PATTERN, type ToolDocsInput } from "#sdk";
 import { commentText } from "./doc-comment.ts";
@@ -11,7 +10,7 @@ import { type PrintOptions, printDefinitions } from "./print-types.ts";
 
 const maxDescriptionChars = 8000;
 
-/** Returns the Markdown that `cyrnel.getToolDocs` gives. Bounded in time and size; does not reject. */
+/** Returns the Markdown for `cyrnel.getToolDocs`. Bounded in time and size; does not reject. */
 export async function generateToolDocs(input: ToolDocsInput): Promise<string> {
   const toolMembers = input.toolId.split(".").map(member).join("");
   const path = `tools${member(input.serviceId)}${toolMembers}`;
@@ -29,7 +28,7 @@ export async function generateToolDocs(input: ToolDocsInput): Promise<string> {
   return `${sections.filter((section) => section !== "").join("\n\n")}\n`;
 }
 
-/** Returns a call as a script makes it: `await tools.service.tool({ ... })`. */
+/** Writes for example `await tools.service.tool({ ... })`. */
 export function writeExampleCall(tool: Pick<ToolDocsInput, "serviceId" | "toolId" | "inputSchema">): string {
   const path = [tool.serviceId, ...tool.toolId.split(".")].map(member).join("");
   return `await tools${path}(${printLiteral(buildExampleParameters(tool.inputSchema))})`;
@@ -64,7 +63,7 @@ type Input = Record<string, unknown>
 
 type Output = unknown`;
 
-/** Declares `Input`, `Output` and, where failures are declared, `Failure`, with the types they refer to. */
+/** Declares `Input`, `Output` and, if the schema has failures, `Failure`, with the types they refer to. */
 function declareTypes(inputSchema: unknown, outputSchema: unknown): string {
   const usedNames = new Set(RESERVED_NAMES);
   const input = asParameters(makePlainSchema(inputSchema, usedNames));
@@ -99,7 +98,7 @@ function quote(text: string): string {
     .join("\n");
 }
 
-/** Uses a fence longer than any run of backticks inside. */
+/** The fence is longer than any run of backticks inside. */
 function fence(code: string): string {
   const longest = Math.max(2, ...(code.match(/`+/g) ?? []).map((run) => run.length));
   const ticks = "`".repeat(longest + 1);

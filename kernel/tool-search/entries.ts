@@ -1,7 +1,7 @@
 /** Tools as the search stores them: words by field, and postings by word. */
 import { isStopWord, splitWords, stem, toTrigrams } from "./words.ts";
 
-/** Words in a description before each word starts to count less. */
+/** Beyond this length of a description, each word counts less. */
 const TYPICAL_DESCRIPTION_WORDS = 20;
 const LONG_DESCRIPTION_COST = 0.3;
 const MAX_DESCRIPTION_CHARACTERS = 2000;
@@ -36,7 +36,6 @@ export interface Entry {
   /** Distinct stems, and the fields that contain each. */
   stems: string[];
   fields: Uint8Array;
-  /** Words of the id as written. */
   forms: string[];
   formStems: string[];
   changes: boolean | null;
@@ -51,7 +50,7 @@ export interface Posting {
   fields: Uint8Array;
 }
 
-/** Returns the fields of a tool that contain a word. Binary search: places in a posting ascend. */
+/** Uses a binary search: places in a posting ascend. */
 export function fieldsAt({ entries, fields }: Posting, at: number): number {
   let low = 0;
   let high = entries.length - 1;
@@ -122,7 +121,7 @@ export function compile(entries: Entry[]): Compiled {
   return { entries, postings, pieces: null };
 }
 
-/** Returns similar stems, most similar first. */
+/** Most similar first. */
 export function findAlike(index: Compiled, word: string): string[] {
   if (!isCorrectable(word)) return [];
   const pieces = toTrigrams(word);
@@ -133,7 +132,7 @@ export function findAlike(index: Compiled, word: string): string[] {
     .map(({ other }) => other);
 }
 
-/** Counts shared trigrams per stem; omits stems that share none. */
+/** Omits stems that share none. */
 export function countShared(index: Compiled, pieces: Iterable<string>): Map<string, number> {
   index.pieces ??= collectPieces(index.postings.keys());
   const shared = new Map<string, number>();
@@ -160,7 +159,7 @@ function isCorrectable(word: string): boolean {
   return word.length >= MIN_CORRECTABLE_CHARACTERS && !/\d/.test(word);
 }
 
-/** Collects property names and enum values from a whole schema; the first ones if it is very large. */
+/** Collects property names and enum values; only the first ones if the schema is very large. */
 function readParameterWords(schema: unknown): string[] {
   const names = new Set<string>();
   const open: unknown[] = [schema];

@@ -1,4 +1,3 @@
-/** Reads a question in everyday words into alternatives for each of its words. */
 import { NOUNS, VERBS } from "./synonyms.ts";
 import { isStopWord, splitWords, stem } from "./words.ts";
 
@@ -24,7 +23,7 @@ export interface Concept {
   weight: number;
   /** Verbs are matched against the tool's path and name, not its description. */
   isVerb: boolean;
-  /** The word, if no list of synonyms has it: it may be misspelt or a prefix. */
+  /** The word, if it is not in any list of synonyms: it may be misspelt or a prefix. */
   unknown: string | null;
 }
 
@@ -67,14 +66,13 @@ export function readQuestion(question: string): Concept[] {
   return words.map((word) => toConcept([{ stems: [stem(word)], factor: 1 }], false, word));
 }
 
-/** Returns whether the question asks for a change, judged by its first telling word; null if none tells. */
+/** Returns whether the question asks for a change, judged by its first telling word; null if there is none. */
 export function asksForChange(question: string): boolean | null {
   const first = splitWords(question.slice(0, 100)).find((word) => !OPENING.has(word));
   if (first === undefined) return null;
   return READING.has(first) ? false : CHANGING.has(first) ? true : null;
 }
 
-/** Maps each stem to the word forms in the question. */
 export function readForms(question: string): Map<string, Set<string>> {
   const forms = new Map<string, Set<string>>();
   for (const word of splitWords(question)) {
@@ -94,7 +92,6 @@ function wordSet(words: string): ReadonlySet<string> {
   return new Set(words.split(/\s+/));
 }
 
-/** Returns synonyms of a corrected word. */
 export function findSynonyms(word: string): Alternative[] {
   return (synonyms.get(word) ?? []).map(({ stems }) => ({ stems, factor: SYNONYM_FACTOR }));
 }

@@ -1,7 +1,6 @@
 /**
- * Maps words that APIs use to words that people use: `tool word: other words, …`. An entry of several words matches
- * if all of
- * them are in the path or name. Synonyms do not find each other.
+ * Maps words that APIs use to words that users choose: `tool word: other words, …`. An entry of several words matches
+ * if all of them are in the path or name. Synonyms do not find each other.
  */
 
 export const VERBS = `

@@ -1,8 +1,7 @@
 /**
  * In-memory search over tools, used by servers and the local runtime. Any word of the question finds a tool;
- * repeating a word
- * in a tool adds nothing. Rarity is computed among visible tools only, so that scores reveal nothing about hidden
- * ones.
+ * repeating a word in a tool adds nothing. Rarity is computed among visible tools only, so that scores reveal nothing
+ * about hidden ones.
  */
 import {
   type Compiled,
@@ -42,9 +41,9 @@ const MISSPELT_FACTOR = 0.5;
 const PHRASE_FACTOR = 1.4;
 /** A word in this many tools counts about half as much as a word in one. */
 const RARITY_SCALE = 2000;
-/** A path whose every word was asked for counts twice. */
+/** A path whose words are all in the question counts twice. */
 const COVERAGE_WEIGHT = 1;
-/** Applies to a tool that only reads when the question asks for a change, and vice versa. */
+/** Applies to a read-only tool when the question asks for a change, and vice versa. */
 const OTHER_INTENT_FACTOR = 0.75;
 /** "issues" in the question and "issue" in the path, or vice versa. */
 const OTHER_FORM_FACTOR = 0.93;
@@ -72,14 +71,13 @@ export interface SearchPage {
 export interface ToolIndex {
   /** Prepares a tool for `put`. This is the costly part, so callers can do a few tools at a time. */
   read(tool: SearchableTool): Entry;
-  /** Replaces all tools of the service. */
   put(serviceId: string, tools: Entry[]): void;
   remove(serviceId: string): void;
   /** Returns tools that match any word, best first; ties sort by path. */
   search(question: string, accepts: Accepts, page: SearchPage): FoundTool[];
   /** Fallback when nothing matches: tools with the most similar paths, score 0. */
   findNearest(question: string, accepts: Accepts, max: number): FoundTool[];
-  /** Ids of services with a visible tool. */
+  /** Returns the ids of services with a visible tool. */
   listServices(accepts: Accepts): string[];
 }
 
@@ -125,7 +123,7 @@ interface Ranking {
   index: Compiled;
   isAccepted(at: number): boolean;
   scores: Float64Array;
-  /** Stems asked for, and their certainty. */
+  /** Certainty of each stem in the question. */
   asked: Map<string, number>;
   /** Best alternative per tool for the current concept, and the tools concerned. */
   best: Float64Array;

@@ -4,7 +4,6 @@ import { stemmer } from "stemmer";
 const MAX_WORD_CHARACTERS = 40;
 const MAX_KEPT_STEMS = 20_000;
 
-/** English words without meaning for tools. */
 const STOP_WORDS = new Set(
   `a an and are as at be been being by can could d did do does for from got had has have how i if in into is it its just
   let ll m may me my need no not now of on or our out please re really s should so some such t than that the their them
@@ -25,7 +24,7 @@ export function splitWords(text: string): string[] {
     .map((word) => word.slice(0, MAX_WORD_CHARACTERS));
 }
 
-/** Stems an English word with Porter's algorithm: "issues" and "issue" become one. */
+/** Uses Porter's algorithm for English: "issues" and "issue" become one. */
 export function stem(word: string): string {
   const known = stems.get(word);
   if (known !== undefined) return known;
@@ -39,7 +38,7 @@ export function isStopWord(word: string): boolean {
   return STOP_WORDS.has(word);
 }
 
-/** Returns the trigrams of a word; its ends count as letters. */
+/** The ends of the word count as letters. */
 export function toTrigrams(word: string): string[] {
   const padded = `  ${word} `;
   const pieces: string[] = [];
