@@ -1,4 +1,3 @@
-/** The operations of the other features as the MCP surface uses them: the same schemas, services and records as HTTP. */
 import { buffer } from "node:stream/consumers";
 import type { z } from "zod";
 import { createProcessBodySchema } from "#api/processes/model/schemas.ts";
@@ -19,7 +18,7 @@ import type { ProcessService } from "./processes/service.ts";
 import type { Redactor } from "./secrets/redactor.ts";
 import type { Tools } from "./tools/service.ts";
 
-/** How long an answer waits for its audit record. */
+/** Longest delay of a response by its audit record. */
 const MAX_RECORD_MS = 3000;
 
 export interface McpPortsOptions {
@@ -54,7 +53,7 @@ export function createMcpPorts(options: McpPortsOptions): McpPorts {
         message: redactor.text(message),
         ...(issues && {
           issues: issues.map(({ path, message: text }) => ({
-            // There is no body here: the names are those of the arguments.
+            // MCP has no body: the names are those of the arguments.
             path: redactor.text(path.replace(/^body\./, "")),
             message: redactor.text(text),
           })),
@@ -126,17 +125,17 @@ function toBody({ script, timeoutMs, ref, input, files, name }: Script): Record<
   };
 }
 
-/** As in the record of an HTTP request: what a client gives a script is between the two. */
+/** As in the audit records of HTTP requests: data that a client gives a script is confidential. */
 const COVERED = "[redacted]";
 
-/** What HTTP bodies call differently. */
+/** Argument names that differ from HTTP bodies. */
 const ARGUMENT_NAMES: Readonly<Record<string, string>> = {
   code: "script",
   "options.timeout": "timeoutMs",
   reason: "data",
 };
 
-/** By the schema of the HTTP route. Throws invalid_request. */
+/** Validates with the schema of the HTTP route. Throws invalid_request. */
 function read<S extends z.ZodType>(schema: S, sent: unknown): z.output<S> {
   const parsed = schema.safeParse(sent);
   if (!parsed.success) throw describeInvalid(parsed.error);
@@ -183,9 +182,9 @@ function listSlices({ results }: ProcessView, stream: "stdout" | "stderr"): Leve
   }
 }
 
-/** What stops something is never refused for want of a record. */
+/** Stopping something must not fail because no record can be stored. */
 const ALWAYS_ADMITTED = "approval.deny";
-/** The row of a process names its key: its record is not waited for. */
+/** The row of a process names its key, so the response does not wait for the record. */
 const NOT_AWAITED = "process.create";
 
 async function recorded<T>(

@@ -1,7 +1,6 @@
 /**
- * Presents artifacts to MCP clients as resources: small files embedded, others as links. An answer embeds a limited
- * amount and says
- * what it left out; HTTP has everything.
+ * Presents artifacts to MCP clients as resources: small files embedded, others as links. A response embeds a limited
+ * amount and names what it left out; HTTP has everything.
  */
 
 import { isUtf8 } from "node:buffer";
@@ -13,12 +12,11 @@ import { AppError } from "../errors.ts";
 import type { McpPorts, RequestContext } from "./ports.ts";
 
 const MAX_EMBEDDED_BYTES = 64 * 1024;
-/** Per answer. */
+/** Per response. */
 const MAX_EMBEDDED_TOTAL_BYTES = 256 * 1024;
 const MAX_ATTACHED = 50;
-/** Files of one answer that are read from the store at once. */
 const MAX_READING = 4;
-/** Limit for reading one resource: it is held in memory and sent in base64. */
+/** Limit for reading one resource, which is kept in memory and sent in base64. */
 const MAX_READ_BYTES = 4 * 1024 * 1024;
 const URI = /^cyrnel:\/\/processes\/([1-9][0-9]{0,14})\/artifacts\/(.+)$/s;
 
@@ -30,12 +28,11 @@ export const ARTIFACTS_TEMPLATE: ResourceTemplate = {
 };
 
 interface Attached {
-  /** For the JSON of the answer. */
   artifacts: { name: string; size: number; contentType: string; uri: string; download?: string }[];
   content: (EmbeddedResource | ResourceLink)[];
 }
 
-/** `cut` receives what is left out. */
+/** Adds the names of the parts left out to `cut`. */
 export async function attachArtifacts(
   ports: McpPorts,
   { id, artifacts }: ProcessRecord,
@@ -58,7 +55,7 @@ export async function attachArtifacts(
       const resource = await limit(() => readArtifact(ports, id, artifact.name, context));
       return { type: "resource" as const, resource };
     } catch (error) {
-      // Another run may have started, or the store may be down: still answer with the outcome.
+      // Another run may have started, or the store may be down: still return the outcome.
       ports.log.debug({ err: error, requestId: context.requestId }, "an artifact could not be embedded");
       return linkTo(id, artifact);
     }
@@ -74,8 +71,8 @@ export async function attachArtifacts(
 }
 
 /**
- * Returns null if the URI is not an artifact's. Throws forbidden, not_found, process_not_idle, and invalid_request if
- * it is too large.
+ * Returns null for other URIs. Throws forbidden, not_found, process_not_idle, and invalid_request for a large
+ * artifact.
  */
 export async function readArtifactResource(ports: McpPorts, uri: string, context: RequestContext) {
   const place = parseUri(uri);
@@ -110,7 +107,6 @@ function uriOf(id: number, name: string): string {
   return `cyrnel:/${pathOf(id, name)}`;
 }
 
-/** Path of the artifact over HTTP. */
 function pathOf(id: number, name: string): string {
   return `/processes/${id}/artifacts/${name.split("/").map(encodeURIComponent).join("/")}`;
 }

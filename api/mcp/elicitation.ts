@@ -1,7 +1,6 @@
 /**
- * Asks the person at the client to decide an approval. The form uses the few kinds of field that elicitation allows:
- * a script's
- * schema is never passed on unchanged, and the approvals feature validates the answer.
+ * Asks the user of the client to decide an approval. The form uses the few kinds of field that elicitation allows: a
+ * script's schema is never passed on unchanged, and the approvals feature validates the response.
  */
 import {
   type ClientCapabilities,
@@ -70,7 +69,7 @@ function readFields(schema: unknown): ElicitRequestFormParams["requestedSchema"]
     const parsed = PrimitiveSchemaDefinitionSchema.safeParse(field);
     if (!parsed.success) return null;
     const { title, description, ...rest } = parsed.data;
-    // Names and values become part of the answer, so they must be shown unaltered.
+    // Names and values become part of the response, so they must be shown unaltered.
     if (visibleJson({ [name]: rest }) !== JSON.stringify({ [name]: rest })) return null;
     fields[name] = {
       ...rest,
@@ -82,7 +81,7 @@ function readFields(schema: unknown): ElicitRequestFormParams["requestedSchema"]
   return { type: "object", properties: fields, required: names };
 }
 
-/** Returns null if the person did not decide. */
+/** Returns null if the user did not decide. */
 export function readDecision(approval: ApprovalRecord, { action, content }: ElicitResult): Decision | null {
   if (action === "decline") return { approved: false, reason: DECLINED };
   if (action === "cancel") return null;

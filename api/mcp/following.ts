@@ -1,5 +1,5 @@
 /**
- * Waits for a run as long as the client does: reports progress, and lets the person at the client decide approvals if
+ * Waits for a run as long as the client does: reports progress, and lets the user at the client decide approvals if
  * the key may.
  */
 import { setTimeout as sleep } from "node:timers/promises";
@@ -15,7 +15,7 @@ import { mayDecide } from "./deciding.ts";
 import { canElicit, describeForm, readDecision } from "./elicitation.ts";
 import type { McpPorts, RequestContext } from "./ports.ts";
 
-/** Takes any content, because large integers in it are not numbers; the schema of the question validates it. */
+/** Accepts any content, because large integers in it are not numbers; the question's schema validates it. */
 const AnswerSchema = ElicitResultSchema.extend({
   content: z.unknown().optional(),
 }) as unknown as typeof ElicitResultSchema;
@@ -25,20 +25,19 @@ const PATIENCE_MS = 50_000;
 const PATIENCE_WITH_PROGRESS_MS = 300_000;
 const MAX_PATIENCE_MS = 600_000;
 const PROGRESS_INTERVAL_MS = 5000;
-/** How soon a decision made elsewhere withdraws the question. */
+/** Delay until a decision made elsewhere withdraws the question. */
 const DECIDED_ELSEWHERE_MS = 1000;
 /** Pause between a decision and the next look at the run. */
 const RESUMING_MS = 50;
 /** Longest wait that the processes feature accepts. */
 const MAX_WAIT_MS = 60_000;
 
-/** Key in the request's `_meta` that tells how long the client waits. */
+/** Key in the request's `_meta` for the time the client waits. */
 export const PATIENCE_KEY = "cyrnel/patienceMs";
 
-/** The part of the SDK's request handling that waiting needs. */
 export interface ClientLink {
   capabilities: ClientCapabilities | undefined;
-  /** Token of the waiting request; undefined if the client wants no progress. */
+  /** Undefined if the client wants no progress. */
   progressToken: string | number | undefined;
   /** From `_meta`. */
   patienceMs: unknown;
@@ -52,9 +51,8 @@ export interface ClientLink {
 
 /**
  * Resolves when the process is idle, or paused with nothing to ask here, when the client's time is over, or when the
- * client has left.
- * `answered` lists decided approvals, after which the run is about to continue. With `asksPerson: false` nobody is
- * asked.
+ * client has left. `answered` lists decided approvals, after which the run is about to continue. With `asksPerson:
+ * false` no question is sent.
  */
 export async function followRun(
   ports: McpPorts,
@@ -98,7 +96,7 @@ function patienceOf({ patienceMs, progressToken }: ClientLink): number {
   return progressToken === undefined ? PATIENCE_MS : PATIENCE_WITH_PROGRESS_MS;
 }
 
-/** Reports at once, so that a client whose patience ends early knows the process, and then every few seconds. */
+/** Reports at once, so that a client that gives up early knows the process, and then every few seconds. */
 function startProgress(link: ClientLink, startMs: number, describe: () => string) {
   const { progressToken } = link;
   if (progressToken === undefined) return undefined;
@@ -142,7 +140,7 @@ async function askPerson(
     await approvals.decide(id, decision, context);
     return true;
   } catch (error) {
-    // No answer in time, an invalid one, or a decision elsewhere: the approval's state tells which.
+    // A late or invalid response, or a decision elsewhere: the approval's state tells which.
     ports.log.debug(
       { err: error, approval: id, requestId: context.requestId },
       "no decision at the MCP client",

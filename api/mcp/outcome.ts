@@ -1,7 +1,7 @@
 /**
- * Writes the answers of MCP tools: JSON as text for the model and as data for programs, refusals marked as errors,
- * and processes as
- * `run`, `resume` and `result` show them. Cuts what would flood a model's context and says where to read the whole.
+ * Writes the responses of MCP tools: JSON as text for the model and as data for programs, refusals marked as errors,
+ * and processes as `run`, `resume` and `result` show them. Cuts parts that would flood a model's context and says
+ * where to read the whole.
  */
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import type { z } from "zod";
@@ -24,7 +24,7 @@ const MAX_CALLS_CHARACTERS = 64 * 1024;
 
 type Json = Record<string, unknown>;
 
-/** Answers `run` and `resume` with the outcome of a run, in the shape of the client library. `before` comes first. */
+/** Returns the outcome of a run for `run` and `resume`, in the shape of the client library. `before` comes first. */
 export async function answerRun(
   ports: McpPorts,
   id: number,
@@ -44,7 +44,6 @@ export async function answerRun(
   return answerOutcome({ record, cut, ...rest }, before, printed);
 }
 
-/** Answers `result`. */
 export async function answerResult(
   ports: McpPorts,
   id: number,
@@ -187,7 +186,7 @@ async function findApproval(
   }
 }
 
-/** Describes the first pending approval, and the ids of all. */
+/** Describes the first pending approval, and lists the ids of all. */
 async function describePause(
   ports: McpPorts,
   record: ProcessRecord,
@@ -218,7 +217,7 @@ export function answerWith(value: Record<string, unknown>): CallToolResult {
   return { content: [{ type: "text", text: JSON.stringify(value) }], structuredContent: value };
 }
 
-/** `{error, code, issues?}`, with the codes of docs/errors.md. */
+/** Returns `{error, code, issues?}`, with the codes of docs/errors.md. */
 export function answerRefusal(
   error: unknown,
   { describeError, log }: Pick<McpPorts, "describeError" | "log">,

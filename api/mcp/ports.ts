@@ -1,7 +1,6 @@
 /**
- * Operations that MCP tools need from other features; api/mcp-ports.ts implements them over the services that HTTP
- * uses. Refusals are
- * AppErrors.
+ * Operations that MCP tools need from other features. api/mcp-ports.ts implements them over the services that HTTP
+ * uses. Refusals are AppErrors.
  */
 import type { z } from "zod";
 import type { LevelSlice } from "#api/processes/live/streams.ts";
@@ -16,11 +15,10 @@ import type { Tools } from "../tools/service.ts";
 
 export type CallTrailEntry = z.output<typeof toolCallSchema>;
 
-/** Caller of one HTTP request to the endpoint. */
 export interface RequestContext {
   caller: Caller;
   requestId: string;
-  /** Aborts when the client leaves before it is answered. */
+  /** Aborts when the client leaves early. */
   signal: AbortSignal;
 }
 
@@ -41,9 +39,9 @@ export interface Script {
 export type PrintedRecord = ProcessRecord & { slices: Record<"stdout" | "stderr", LevelSlice[]> };
 
 export interface ProcessesPort {
-  /** Stores and queues the script. Throws what `POST /processes` answers. */
+  /** Stores and queues the script. Throws the errors of `POST /processes`. */
   submit(script: Script, context: RequestContext): Promise<number>;
-  /** Throws not_found if the caller may not see the process. Call it first. */
+  /** Call first. Throws not_found if the caller may not see the process. */
   requireVisible(id: number, context: RequestContext): Promise<void>;
   /** Waits at most `waitMs` until the process is idle or paused. Throws not_found. */
   wait(
@@ -74,9 +72,8 @@ export interface ApprovalsPort {
   /** Returns the approval as the caller may see it. Throws not_found. */
   get(id: string, context: RequestContext): Promise<ApprovalRecord>;
   /**
-   * Decides for a caller with the scope. Throws not_found, already_decided, approval_expired, self_approval, and
-   * invalid_request for data
-   * that does not match the schema.
+   * Throws not_found, already_decided, approval_expired, self_approval, and invalid_request for data that does not
+   * match the schema. The caller must have the scope.
    */
   decide(id: string, decision: Decision, context: RequestContext): Promise<ApprovalRecord>;
 }
@@ -84,14 +81,13 @@ export interface ApprovalsPort {
 export interface McpPorts {
   processes: ProcessesPort;
   tools: Pick<Tools, "list" | "search" | "get">;
-  /** npm packages that match the words and that scripts of the viewer may import. */
+  /** Finds npm packages that match the words and that the viewer's scripts may import. */
   packages: { search(viewer: CallCaller, words: string): PackageSummary[] };
   approvals: ApprovalsPort;
-  /** Whether the caller submitted the process or started the run, and so may not decide. */
+  /** True if the caller submitted the process or started the run, and so may not decide. */
   isSelfApproval(approval: Pick<ApprovalRecord, "requestedBy" | "startedBy">, caller: Caller): boolean;
   /** Returns the guide for scripts, as Markdown. Throws no_environment, module_failed. */
   readDocs(caller: Caller): Promise<string>;
-  /** Whether the caller's key is still valid. */
   isLive(caller: Caller): boolean;
   /** Describes any error for a client, without secrets. */
   describeError(error: unknown): {

@@ -1,7 +1,6 @@
 /**
  * `/mcp`: Streamable HTTP for MCP clients, with the keys, limits and guards of every other route. A call's content
- * decides which scope
- * it needs, so tools.ts checks that. The OpenAPI document omits it, because MCP describes itself.
+ * decides which scope it needs, so tools.ts checks that. The OpenAPI document omits it, because MCP describes itself.
  * https://modelcontextprotocol.io/specification/2025-11-25/basic/transports
  */
 import { Readable } from "node:stream";
@@ -28,7 +27,7 @@ const MAX_SESSION_ID_CHARACTERS = 100;
 
 export function registerMcpRoutes(app: App, ports: McpPorts, limits: SessionLimits = SESSION_LIMITS): void {
   const sessions = createSessions(ports, limits);
-  // Closes sessions before the server waits for connections: their streams would keep it waiting.
+  // Closes sessions before the server waits for connections, which their streams would keep open.
   app.addHook("preClose", () => sessions.close());
   const route = { onRequest: requireKey(), schema: { hide: true } };
 
@@ -75,7 +74,7 @@ export function registerMcpRoutes(app: App, ports: McpPorts, limits: SessionLimi
     return sendWebResponse(reply, await held.session.handle(toWebRequest(request), undefined, context));
   });
 
-  // This server sends messages only in answers; 405 tells clients not to wait for a stream.
+  // This server sends messages only in responses; 405 tells clients not to wait for a stream.
   app.get("/mcp", route, async (_request, reply) => {
     reply.header("allow", "POST, DELETE");
     return refuse(
@@ -118,7 +117,7 @@ function countRequests(body: unknown): number {
   return [body].flat().filter((message) => isJSONRPCRequest(message)).length;
 }
 
-/** Counts the session as in use until the answer is sent or the client has left. */
+/** Counts the session as in use until the response is sent or the client has left. */
 function trackUse(held: HeldSession, count: number, reply: FastifyReply): void {
   const touch = () => {
     held.lastUsedMs = performance.now();
@@ -152,7 +151,7 @@ function sendWebResponse(reply: FastifyReply, response: Response): FastifyReply 
 }
 
 /**
- * Sends the headers at once: the first byte of an answer may take long, and a client must see that it is connected.
+ * Sends the headers at once: the first byte of a response may take long, and a client must see that it is connected.
  */
 async function* withBeginning({ headers, body }: Response): AsyncGenerator<Uint8Array> {
   if (headers.get("content-type") === EVENT_STREAM) yield Buffer.from(": ping\n\n");
@@ -167,7 +166,7 @@ function refuseSession(request: FastifyRequest, reply: FastifyReply): FastifyRep
   return refuse(reply, 400, ErrorCode.InvalidRequest, message);
 }
 
-/** Answers with a JSON-RPC error, the only shape that MCP clients read. */
+/** Sends a JSON-RPC error, the only shape that MCP clients read. */
 function refuse(reply: FastifyReply, status: number, code: number, message: string): FastifyReply {
   return reply
     .status(status)

@@ -1,4 +1,3 @@
-/** One client's session: the SDK's server and transport, with our tools and resources. */
 import { Server } from "@modelcontextprotocol/sdk/server/index.js";
 import { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js";
 import type { RequestHandlerExtra } from "@modelcontextprotocol/sdk/shared/protocol.js";
@@ -39,14 +38,14 @@ const NO_VALIDATION = {
 
 export interface ClientSession {
   readonly id: string;
-  /** Whether the client is initialized; until then there is no session. */
+  /** True once the client is initialized; until then there is no session. */
   readonly isOpen: boolean;
   handle(request: Request, body: unknown, context: RequestContext): Promise<Response>;
   /** Ends all requests in progress. Idempotent. */
   close(): Promise<void>;
 }
 
-/** `onEnd` is called when the client ends the session, or after `close`. */
+/** Calls `onEnd` when the client ends the session, or after `close`. */
 export async function openSession(
   ports: McpPorts,
   id: string,

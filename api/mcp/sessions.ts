@@ -1,7 +1,6 @@
 /**
- * Sessions of this server. Each belongs to the caller that opened it, and their number is limited: opening more ends
- * the caller's own
- * longest idle one. A caller cannot end a session in use by another caller.
+ * Each session belongs to the caller that opened it. Their number is limited: opening more ends the caller's own
+ * longest idle one. A caller cannot end a session that another caller uses.
  */
 import { randomUUID } from "node:crypto";
 import type { Caller } from "../http/auth.ts";
@@ -39,7 +38,7 @@ export interface Sessions {
   readonly size: number;
   /** Opens a session that does not count yet: `keep` it once the client is initialized, else close it. */
   open(caller: Caller): Promise<HeldSession>;
-  /** Returns false without room and closes the session. */
+  /** Closes the session and returns false if there is no room. */
   keep(held: HeldSession): boolean;
   /** Returns null if the caller has no such session. */
   find(id: string, caller: Caller): HeldSession | null;
@@ -65,7 +64,7 @@ export function createSessions(ports: McpPorts, limits: SessionLimits = SESSION_
     });
   }
 
-  /** Ends the longest idle session of these if it has been idle for `minIdleMs`. */
+  /** Ends the longest idle candidate if it has been idle for `minIdleMs`. */
   function makeRoom(candidates: Iterable<HeldSession>, minIdleMs: number): boolean {
     let found: HeldSession | null = null;
     for (const one of candidates) {

@@ -1,7 +1,6 @@
 /**
- * Relays messages between a client on stdio and a server's endpoint. Every request gets an answer: the server's, or
- * an error that
- * says what failed on the way. Reopens a session that the server has forgotten, unnoticed by the client.
+ * Relays messages between a client on stdio and a server's endpoint. Every request gets a response: the server's, or
+ * an error that says what failed. Reopens a session that the server has forgotten, without the client noticing.
  */
 import type { Readable, Writable } from "node:stream";
 import { ReadableStream } from "node:stream/web";
@@ -37,7 +36,7 @@ export interface StdioProxyOptions {
 const MAX_INPUT_BYTES = 2 * 1024 * 1024;
 const MAX_GOODBYE_MS = 2000;
 const MAX_REOPEN_MS = 15_000;
-/** Time between the last byte of an answer and its being read. */
+/** Time between the last byte of a response and its being read. */
 const READING_MS = 250;
 const SERVER_ERROR = -32000;
 const REOPEN_ID = "cyrnel-reopen";
@@ -46,7 +45,7 @@ const REOPEN_ID = "cyrnel-reopen";
 export async function runStdioProxy(options: StdioProxyOptions): Promise<number> {
   const { endpoint, key, input, output, report, signal } = options;
   const local = new StdioServerTransport(input, output, { maxBufferSize: MAX_INPUT_BYTES });
-  /** Requests of the client without an answer. */
+  /** Unanswered requests of the client. */
   const open = new Set<RequestId>();
   const end = Promise.withResolvers<number>();
   let initialize: JSONRPCMessage | null = null;
@@ -78,7 +77,7 @@ export async function runStdioProxy(options: StdioProxyOptions): Promise<number>
     local.send({ jsonrpc: "2.0", id, error: { code: SERVER_ERROR, message } }).catch(() => end.resolve(1));
   }
 
-  /** Reports requests whose answer broke off. */
+  /** Reports requests whose response broke off. */
   async function fetchWatched(url: string | URL, init?: RequestInit): Promise<Response> {
     const response = await fetch(url, init);
     const ids = idsOf(init?.body);
@@ -183,7 +182,7 @@ function describeFailure(error: unknown, endpoint: URL): string {
   return `The server at ${endpoint.origin} cannot be reached (${detail}). Is it running? See CYRNEL_URL.`;
 }
 
-/** Returns the message of an error answer, in either of the endpoint's shapes. */
+/** Returns the message of an error response, in either of the endpoint's shapes. */
 function sentenceOf(text: string): string {
   const json = text.slice(text.indexOf("{"));
   try {

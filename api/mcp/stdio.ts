@@ -1,7 +1,6 @@
 /**
  * `cyrnel mcp`: connects clients that talk over stdio to a server's MCP endpoint. Exits with 0 when the client closes
- * its side, 1 if
- * it breaks, 78 for wrong settings. Logs to standard error only.
+ * its side, 1 if it breaks, 78 for wrong settings. Logs to standard error only.
  */
 import { parseArgs } from "node:util";
 import { runStdioProxy } from "./stdio-proxy.ts";

@@ -1,4 +1,3 @@
-/** Defines the five tools: input, scope and action. The services that HTTP uses do the work. */
 import type { CallToolResult, Tool, ToolAnnotations } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod";
 import { writeLineSignature } from "#kernel/tool-docs/line-signature.ts";
@@ -225,7 +224,7 @@ export function listSurfaceTools({ caller }: RequestContext): Tool[] {
     }));
 }
 
-/** Returns null if no tool has the name. Never rejects: errors become part of the answer. */
+/** Returns null if no tool has the name. Never rejects: errors become part of the result. */
 export async function callSurfaceTool(
   name: string,
   input: unknown,
@@ -257,9 +256,8 @@ function asScript(input: unknown): unknown {
 const INPUT_SCHEMAS = new Map([...TOOLS].map(([name, { input }]) => [name, describeInput(input)]));
 
 /**
- * Omits patterns, which descriptions mention, and bounds that no model reaches: they are validated all the same, and
- * the model pays for
- * every character.
+ * Omits patterns, which descriptions mention, and bounds that no model reaches. All are still validated, but the
+ * model pays for every character.
  */
 function describeInput(input: z.ZodType): Record<string, unknown> {
   const { $schema: _, ...schema } = z.toJSONSchema(input, {

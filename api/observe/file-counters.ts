@@ -1,4 +1,3 @@
-/** Counts uploads, artifacts, refusals and sweeps. */
 import { Counter, type Registry } from "prom-client";
 import type { FileRefusal } from "#api/processes/model/files.ts";
 import type { RunObserver } from "#api/processes/model/records.ts";
@@ -13,7 +12,7 @@ const REFUSALS: Readonly<Record<FileRefusal, 0>> = {
 };
 
 export interface FileCounters extends Required<Pick<RunObserver, "filesLeft">> {
-  /** `bytes` is the number received. */
+  /** Bytes received. */
   fileUploaded(outcome: "stored" | "failed", bytes: number): void;
   fileRefused(reason: FileRefusal): void;
   filesSwept(what: "files" | "contents" | "blobs", count: number): void;

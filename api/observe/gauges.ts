@@ -9,7 +9,7 @@ import type { DiskSpace } from "./disks.ts";
 const MAX_PING_MS = 1000;
 const MS_PER_SECOND = 1000;
 
-/** Sources read at each scrape. Absent ones are not reported. */
+/** Absent sources are not reported. */
 export interface MetricsSources {
   /** Rejects or resolves to null while no environment is active. */
   environment(): Promise<EnvironmentDescription | null>;
@@ -22,17 +22,17 @@ export interface MetricsSources {
   stored?(): Promise<{ contents: number; bytes: number }>;
   /** Installed packages of all replicas together. */
   packages?(): Promise<{ packages: number; bytes: number }>;
-  /** Whether the object store answers; null without one. */
+  /** Whether the object store responds; null without one. */
   objectStore?(): Promise<boolean | null>;
   disks?(): Promise<readonly DiskSpace[]>;
   database: {
     watch: { readonly reachable: boolean };
-    /** Runs a statement that does nothing. */
+    /** Runs an empty statement. */
     ping?(): Promise<unknown>;
   };
 }
 
-/** Returns the function that updates them; call it before each read of the registry. */
+/** Returns a function that updates the gauges; call it before each read of the registry. */
 export function createGauges(registry: Registry, sources: MetricsSources): () => Promise<void> {
   const registers = [registry];
   const gauge = <T extends string>(name: string, help: string, labelNames: readonly T[] = []) =>
@@ -138,7 +138,7 @@ export function createGauges(registry: Registry, sources: MetricsSources): () =>
       database.watch.reachable && sources.waiting ? answerSoon(sources.waiting) : null,
       database.watch.reachable && sources.stored ? answerSoon(sources.stored) : null,
       database.watch.reachable && sources.packages ? answerSoon(sources.packages) : null,
-      // Silence counts as no answer.
+      // No response counts as unreachable.
       sources.objectStore ? answerSoon(sources.objectStore, false) : null,
       sources.disks ? answerSoon(sources.disks) : null,
     ]);

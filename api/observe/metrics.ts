@@ -1,7 +1,6 @@
 /**
  * Metrics for Prometheus: counts requests, runs and calls as they end, and reads the rest at each scrape. Every label
- * is bounded: clients
- * and scripts cannot choose one. Knows no feature; server.ts connects it.
+ * is bounded: clients and scripts cannot choose one. Knows no feature; server.ts connects it.
  */
 import { Counter, Histogram, Registry } from "prom-client";
 import { z } from "zod";
@@ -38,7 +37,6 @@ const MEBIBYTE = 1024 * 1024;
 const BYTES = [16, 32, 64, 128, 192, 256, 384, 512, 1024, 2048, 4096].map((size) => size * MEBIBYTE);
 const MS_PER_SECOND = 1000;
 
-/** Creates the metrics of one server. */
 export function createMetrics(): Metrics {
   const registry = new Registry();
   const registers = [registry];
@@ -132,7 +130,6 @@ export function createMetrics(): Metrics {
         "/metrics",
         {
           onRequest: requireScope("logs:read"),
-          // Metrics stay available without the database.
           config: { withoutDatabase: true },
           schema: {
             tags: ["health"],

@@ -16,7 +16,10 @@ export interface ReadinessSources {
   lifecycle: { readonly leaving: boolean };
 }
 
-/** A run started later could be taken for that of a lost server. Several heartbeats may be missed before. */
+/**
+ * After a longer silence, other servers could take a new run for that of a lost server. Tolerates several missed
+ * heartbeats.
+ */
 const MAX_SILENT_MS = 15_000;
 /** Requests that wait longer should go to another server. */
 const MAX_UNANSWERED_MS = 5000;
@@ -30,10 +33,10 @@ const NOT_WRITABLE: Readonly<Record<string, string>> = {
   "53300": "the database has no connection left",
   "53400": "the database has reached one of its limits, such as temp_file_limit",
 };
-/** Asks again if a question hangs for longer. */
+/** Starts another request if one hangs for longer. */
 const MAX_SHARED_MS = 1000;
 
-/** Each check returns null, or a sentence about what is wrong. */
+/** Each check returns null, or a sentence about the problem. */
 export async function listReadinessChecks(sources: ReadinessSources): Promise<ReadinessCheck[]> {
   const { database, environments, replicas, selfCheck, processes, lifecycle } = sources;
   const known = await listMigrations();
@@ -124,7 +127,7 @@ function inSeconds(ms: number): string {
   return `${Math.round(ms / 1000)} s`;
 }
 
-/** Shares one question among all callers, so that questions to a hanging database do not pile up. */
+/** Shares one request among all callers, so that requests to a hanging database do not pile up. */
 function shareWhilePending<Answer>(
   ask: () => Promise<Answer>,
   maxSharedMs = MAX_SHARED_MS,

@@ -1,13 +1,13 @@
 /**
- * Checks each second whether this server still does its work: statements are answered, and queued runs are claimed. A server
- * that does not is not ready; if that lasts while its database is in order, it should be ended.
+ * Checks each second that the database answers statements and queued runs are claimed. Otherwise this server is not
+ * ready, and if that lasts although the database works, it should be restarted.
  */
 import type { Timings } from "#api/config/timings.ts";
 import type { Pool } from "#api/db/pool.ts";
 import { probeWriting } from "#api/db/reachability.ts";
 
 export interface SelfCheckOptions {
-  /** What the features use. */
+  /** Connections that the features use. */
   pool: Pool;
   /** Another way to the same database. */
   priorityPool: Pool;
@@ -19,7 +19,7 @@ export interface SelfCheckOptions {
 }
 
 export interface SelfCheck extends Disposable {
-  /** How long ago a statement was answered over the connections that the features use, in milliseconds. */
+  /** Milliseconds since a statement was answered on the connections that the features use. */
   readonly silentMs: number;
 }
 
@@ -50,7 +50,7 @@ export function startSelfCheck(options: SelfCheckOptions): SelfCheck {
       await pool`select 1`;
       answeredMs = performance.now();
     } catch {
-      // Silence grows.
+      // `silentMs` keeps growing.
     } finally {
       isAsking = false;
     }

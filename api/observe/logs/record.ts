@@ -1,7 +1,6 @@
 /**
- * Reads log lines as records: members that people search by name, and the rest unchanged. Also logs each finished run
- * and tool call, so
- * that they can be found by process, service and tool: ids, codes and times only, nothing a script or a tool said.
+ * Parses log lines into records: searchable members, and the rest unchanged. Also logs each finished run and tool
+ * call by process, service and tool: ids, codes and times only, no text of a script or a tool.
  */
 import type { FastifyBaseLogger } from "fastify";
 import type { RunObserver } from "#api/processes/model/records.ts";
@@ -28,7 +27,7 @@ export interface LogRecord {
 const NO_TYPE = "server";
 const MAX_SHORT_MESSAGE_CHARACTERS = 2000;
 
-/** Takes any text: a line that is not a record becomes the message of one. */
+/** Accepts any text: a line that is not JSON becomes the message of a record. */
 export function readLine(line: string): LogRecord {
   const { level, time, type, msg, requestId, processId, serviceId, toolId, ...fields } = parseObject(line);
   const timeMs = typeof time === "string" ? Date.parse(time) : Number.NaN;
@@ -46,7 +45,7 @@ export function readLine(line: string): LogRecord {
   };
 }
 
-/** Returns the line without its large members. */
+/** Drops large members. */
 export function shortenLine(line: string): string {
   const { level, time, type, msg, requestId, processId, eid, serviceId, toolId } = parseObject(line);
   return JSON.stringify({

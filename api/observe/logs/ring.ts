@@ -1,7 +1,6 @@
 /**
  * Keeps the last lines of the server's log in memory, bounded in number and size; the oldest go first. Lines arrive
- * redacted and are
- * parsed on request. Numbers increase for as long as the server runs.
+ * redacted and are parsed on request. Numbers increase for as long as the server runs.
  */
 import { randomBytes } from "node:crypto";
 import { type LogRecord, readLine, shortenLine } from "./record.ts";
@@ -25,7 +24,7 @@ export interface LogPosition {
 }
 
 export interface LogRing {
-  /** Identifies this start of this server: numbers of another mean something else. */
+  /** Identifies this start of this server, because other starts reuse the numbers. */
   readonly epoch: string;
   /** Number of the oldest line kept; equals `next` if there is none. */
   readonly oldest: number;
@@ -102,7 +101,7 @@ export function formatPosition({ epoch, number }: LogPosition): string {
   return `${epoch}.${number}`;
 }
 
-/** Returns null for anything that `formatPosition` does not write. */
+/** Returns null for text that `formatPosition` does not write. */
 export function parsePosition(text: string): LogPosition | null {
   const [, epoch, number] = /^([0-9a-f]{12})\.(\d{1,15})$/.exec(text) ?? [];
   return epoch === undefined ? null : { epoch, number: Number(number) };

@@ -1,4 +1,4 @@
-/** Routes of the server's log: need `logs:read`, work without a database. */
+/** Works without a database. */
 import { z } from "zod";
 import { clientGone } from "#api/http/answers.ts";
 import type { App } from "#api/http/app-type.ts";
@@ -52,7 +52,6 @@ export function registerLogRoutes(app: App, logs: Logs): void {
     },
     async (request, reply) => {
       const events = logs.follow(request.query, request.headers["last-event-id"] || null, clientGone(reply));
-      // The schema documents the text; fastify pipes a stream of it.
       return reply.send(openEventStream(reply, events) as never);
     },
   );

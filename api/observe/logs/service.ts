@@ -1,7 +1,6 @@
 /**
- * Pages of the server's log, and live streams of it. Each follower reads the ring at its own pace and is told when it
- * falls behind. Shown
- * lines are redacted once more, with the secrets known by then.
+ * Pages of the server's log, and live streams of it. Each follower reads the ring at its own pace and is notified
+ * when it falls behind. Shown lines are redacted again, with the secrets known by then.
  */
 import type { PageRequest } from "#api/bounds/page.ts";
 import { AppError } from "#api/errors.ts";
@@ -13,7 +12,7 @@ const PING_INTERVAL_MS = 15_000;
 const MAX_FOLLOWERS = 100;
 const RETRY_SECONDS = 30;
 const MAX_CHUNK_CHARACTERS = 64 * 1024;
-/** Records examined in one turn; others are served in between. */
+/** Records examined in one turn, before other requests are served. */
 const MAX_RECORDS_AT_ONCE = 250;
 
 export interface Logs extends Disposable {
@@ -24,8 +23,7 @@ export interface Logs extends Disposable {
   ): Promise<{ logs: LogAnswer[]; next: LogPosition | null }>;
   /**
    * Server-sent events as text, from now on or after `lastEventId`: `log` for each record, `reset` if some were
-   * missed. `signal` must
-   * abort when the client has left. Throws AppError `too_many_streams`.
+   * missed. `signal` must abort when the client has left. Throws AppError `too_many_streams`.
    */
   follow(filter: LogFilter, lastEventId: string | null, signal: AbortSignal): AsyncGenerator<string, void>;
 }
@@ -40,7 +38,7 @@ export function createLogs({ ring, redactor }: LogsDeps): Logs {
   const closed = new AbortController();
   let followers = 0;
 
-  /** Returns the record for a client, or null if the filter excludes it. */
+  /** Returns null if the filter excludes the record. */
   function show(number: number, filter: LogFilter): LogAnswer | null {
     const record = ring.at(number);
     if (!fits(record, filter)) return null;
@@ -50,7 +48,7 @@ export function createLogs({ ring, redactor }: LogsDeps): Logs {
       time: new Date(timeMs).toISOString(),
       ...rest,
     });
-    // The redactor gave up on it.
+    // The redactor gave up on the record.
     if (typeof shown !== "object") return null;
     // Searches the shown text only, so that a search reveals nothing hidden.
     return filter.query === undefined || holds(shown, filter.query) ? shown : null;
@@ -79,7 +77,7 @@ export function createLogs({ ring, redactor }: LogsDeps): Logs {
     over.addEventListener("abort", onChange, { once: true });
     try {
       let from = findStart(lastEventId);
-      // Sends the headers before anything is logged.
+      // Sends the headers before the first record.
       yield ": ping\n\n";
       while (!over.aborted) {
         changed = false;
@@ -126,7 +124,7 @@ export function createLogs({ ring, redactor }: LogsDeps): Logs {
       for (let number = newest; number >= ring.oldest; number -= 1) {
         looked += 1;
         if (looked % MAX_RECORDS_AT_ONCE === 0) await new Promise(setImmediate);
-        // The ring moved on meanwhile.
+        // The line was dropped meanwhile.
         if (number < ring.oldest) break;
         const record = show(number, filter);
         if (record === null) continue;

@@ -14,7 +14,7 @@ import type { FastifyBaseLogger } from "fastify";
 export interface TracingSettings {
   /** Base address of an OTLP/HTTP collector. */
   endpoint: string;
-  /** Sent to the collector; may contain a key. */
+  /** May contain a key. */
   headers: Readonly<Record<string, string>>;
   serviceName: string;
   /** Share of traces started here, from 0 to 1. */

@@ -1,7 +1,6 @@
 /**
- * Creates spans and links them. They contain ids, codes and times only: nothing from a script, a tool or a client
- * except the client's own
- * trace id.
+ * Creates spans and links them. They contain ids, codes and times only, and nothing from a script, a tool or a client
+ * except the client's own trace id.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import {
@@ -40,10 +39,8 @@ export function createTelemetry(settings: TracingSettings, log: Pick<FastifyBase
   const provider = createProvider(settings, log);
   const tracer = provider.getTracer("cyrnel");
   const propagator = new W3CTraceContextPropagator();
-  /** Context of the current request. */
   const serving = new AsyncLocalStorage<Context>();
   const requests = new WeakMap<FastifyRequest, Context>();
-  /** Spans of this server's unfinished runs. */
   const runs = new Map<number, Span>();
 
   function readParent(traceparent: unknown): Context {
@@ -80,7 +77,7 @@ export function createTelemetry(settings: TracingSettings, log: Pick<FastifyBase
         );
         const context = trace.setSpan(parent, span);
         requests.set(request, context);
-        // Also if the client leaves before the answer.
+        // Also if the client leaves before the response.
         reply.raw.once("close", () => {
           span.setAttribute("http.response.status_code", reply.statusCode);
           if (reply.statusCode >= SERVER_ERROR_STATUS) span.setStatus({ code: SpanStatusCode.ERROR });
