@@ -1,4 +1,4 @@
-/** Holds the installed packages in memory and resolves imports to versions. Follows the database's revisions. */
+/** Keeps the installed packages in memory and resolves imports to versions. Follows the database's revisions. */
 import semver from "semver";
 import type { Db } from "#api/db/pool.ts";
 import type { RevisionWatch } from "#api/db/revisions.ts";
@@ -6,12 +6,12 @@ import { createToolIndex } from "#kernel/tool-search/tool-index.ts";
 import { type KnownPackage, readKnownPackages } from "./store.ts";
 
 export interface PackageDirectory {
-  /** Returns null if no version fits; a `range` of null means the newest. */
+  /** Returns null if no version fits; a null `range` means the newest. */
   find(name: string, range: string | null): KnownPackage | null;
   versionsOf(name: string): readonly KnownPackage[];
   /** The newest version of each name, by name. */
   newest(): readonly KnownPackage[];
-  /** Searches as tools are searched; returns the few best. */
+  /** Searches like the tool search; returns the few best. */
   search(words: string, accepts: (name: string) => boolean): KnownPackage[];
 }
 

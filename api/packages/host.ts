@@ -1,4 +1,3 @@
-/** Gives runs the installed packages: resolves imports for a caller and reads code. */
 import { text } from "node:stream/consumers";
 import semver from "semver";
 import type { Db } from "#api/db/pool.ts";
@@ -19,7 +18,7 @@ export interface PackageHostOptions {
   /** Resolves when the packages that come with the server are in the directory. */
   starterStored(): Promise<void>;
   mayImport(caller: CallCaller, name: string): boolean;
-  /** Returns the most similar names, best first. */
+  /** Most similar first. */
   pickSimilar(asked: string, names: readonly string[], max: number): string[];
 }
 

@@ -1,4 +1,4 @@
-/** Installs packages, one at a time on a server: resolve, download, unpack, bundle, try in the environment, store. */
+/** Installs packages, one at a time per server: resolve, download, unpack, bundle, try in the environment, store. */
 import { mkdir, mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { createQueue } from "#api/bounds/queue.ts";
@@ -15,15 +15,15 @@ import type { Trials } from "./trials.ts";
 
 export interface InstallationsOptions {
   db: Db;
-  /** Holds a temporary folder for each installation. */
+  /** Contains a temporary folder for each installation. */
   directory: string;
   install(request: InstallRequest): Promise<InstalledTree>;
   bundle(nodeModules: string, name: string): Promise<BundledPackage | { problem: string }>;
   trials: Pick<Trials, "run">;
   isInstalled(name: string, version: string): boolean;
-  /** Resolves with the tree of an installed version, or null. */
+  /** Resolves with the tree of an installed version. */
   findTree(name: string, version: string): Promise<readonly TreeMember[] | null>;
-  /** Takes effect on this server before it resolves. Resolves with false if the version was installed already. */
+  /** Takes effect on this server before it resolves. Resolves with false if the version was already installed. */
   store(pkg: NewPackage): Promise<boolean>;
   onEnd(row: InstallationRow, durationMs: number): void;
   log: Pick<ModuleLogger, "info" | "warn" | "error">;
@@ -32,11 +32,11 @@ export interface InstallationsOptions {
 export interface Installations extends AsyncDisposable {
   /** Returns at once. The installation fails if too many wait. */
   begin(row: InstallationRow, lock: unknown): void;
-  /** Removes folders that ended servers have left behind. */
+  /** Removes leftover folders of stopped servers. */
   clean(): Promise<void>;
 }
 
-/** The signal aborts when the row was given up. */
+/** The signal aborts when the installation was given up. */
 interface Progress {
   readonly signal: AbortSignal;
   end(): Promise<void>;
@@ -102,7 +102,7 @@ export function createInstallations(options: InstallationsOptions): Installation
         source: "registry",
         installedBy: row.createdBy,
       });
-      // Another server was quicker.
+      // Another server was faster.
       if (!isStored) await isThere(options.findTree, row, tree, lock);
       return tree.version;
     } catch (error) {
@@ -143,7 +143,7 @@ export function createInstallations(options: InstallationsOptions): Installation
   };
 }
 
-/** @throws InstallProblem if the installed version differs from the lock file. */
+/** Throws InstallProblem if the installed version differs from the lock file. */
 async function isThere(
   findTree: InstallationsOptions["findTree"],
   { name }: InstallationRow,
@@ -174,7 +174,7 @@ function trackProgress(db: Db, id: string): Progress {
   async function write(): Promise<void> {
     noted = latest;
     notedAtMs = performance.now();
-    // Continues while the database is away.
+    // Continues while the database is down.
     if (!(await noteStep(db, id, latest).catch(() => true))) lost.abort();
   }
   const timer = setInterval(() => {

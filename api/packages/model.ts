@@ -1,4 +1,3 @@
-/** Schemas of packages over HTTP. Types, validation and the OpenAPI document follow from them. */
 import { z } from "zod";
 import { advisorySchema, INSTALL_STEPS, treeMemberSchema } from "./install/messages.ts";
 import { packageNameSchema, packageRangeSchema, packageVersionSchema } from "./install/names.ts";

@@ -1,4 +1,4 @@
-/** Packages over HTTP. A key neither sees nor changes packages that its scripts may not import. */
+/** A key neither sees nor changes packages that its scripts may not import. */
 import type { FastifyRequest } from "fastify";
 import { z } from "zod";
 import type { App } from "#api/http/app-type.ts";

@@ -1,4 +1,4 @@
-/** Installs, lists, reads and removes packages. A caller does not see packages that its scripts may not import. */
+/** A caller does not see packages that its scripts may not import. */
 import { createHash } from "node:crypto";
 import { text } from "node:stream/consumers";
 import { type PageRequest, readNumberedPage, readPage } from "#api/bounds/page.ts";
@@ -97,7 +97,10 @@ function createReading(deps: PackagesDeps) {
 function createInstalling(deps: PackagesDeps) {
   const { db, watch, installations, mayImport } = deps;
   return {
-    /** Returns the running installation of the same package, if any. Throws forbidden if the role does not name the package. */
+    /**
+     * Returns the running installation of the same package, if any. Throws forbidden if the role does not name the
+     * package.
+     */
     async install(
       { id: createdBy }: Pick<Caller, "id">,
       viewer: CallCaller,

@@ -1,4 +1,3 @@
-/** Composes the packages of a server: directory, installations, code for runs, starter set, sweeps. */
 import { join } from "node:path";
 import type { Environments } from "#api/components/modules/environments.ts";
 import type { Config } from "#api/config.ts";
@@ -144,7 +143,7 @@ export function openPackages(options: PackageSetupOptions): PackageSetup {
   };
 }
 
-/** Tries until it succeeds: the object store may be away when the server starts. */
+/** Retries until it succeeds: the object store may be down when the server starts. */
 async function storeWhenPossible(
   { pool, contents, watch, log }: PackageSetupOptions,
   folder: string,

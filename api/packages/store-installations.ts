@@ -67,7 +67,7 @@ export async function endInstallation(
   return row ?? null;
 }
 
-/** Servers report every ten seconds that they work on an installation. */
+/** Servers send a heartbeat for an installation every ten seconds. */
 const LOST_MS = 120_000;
 
 /** Gives up installations of lost servers. */

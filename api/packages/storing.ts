@@ -1,4 +1,4 @@
-/** Stores packages, the starter set too: contents first, then the row that names them. */
+/** Stores packages, including the starter set: contents first, then the row that names them. */
 import { open, readdir, readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { Db } from "#api/db/pool.ts";
@@ -57,8 +57,8 @@ async function* once(bytes: Buffer): AsyncGenerator<Buffer> {
 }
 
 /**
- * Stores what is missing of the starter set, except names that an operator has removed. Reads one file after the
- * other: together they are large.
+ * Stores missing packages of the starter set, except names that an operator has removed. Reads one file at a time,
+ * because together they are large.
  */
 export async function storeStarterSet(
   db: Db,
@@ -100,7 +100,7 @@ type StarterFile = BundledPackage & {
   about: { description?: string; homepage?: string; tree: StarterMember[] };
 };
 
-/** Takes the tree from the server's lock file, which npm checked when it installed them. */
+/** Takes the tree from the server's lock file, which npm checked at its installation. */
 function describeStarter(
   { version }: BundledPackage,
   {

@@ -1,6 +1,6 @@
 /**
- * Tries a package before it is installed: a script imports it in the active environment, as every script runs, and
- * does nothing else.
+ * Tries a package before it is installed: a script imports it in the active environment, like any script, and does
+ * nothing else.
  */
 import { waitAtMost } from "#api/bounds/deadline.ts";
 import type { Environments } from "#api/components/modules/environments.ts";

@@ -1,7 +1,6 @@
 /**
  * Notices between replicas: ids only, in batches, none while a server is alone. A lost connection may lose notices,
- * so their receivers
- * also check for themselves from time to time.
+ * so receivers also poll.
  */
 import { z } from "zod";
 import { closeInTime, type Listening, listenFor, notify } from "../db/notices.ts";
@@ -10,7 +9,7 @@ import type { Pool } from "../db/pool.ts";
 const CHANNEL = "cyrnel_processes";
 /** Postgres accepts less than 8,000 bytes. An id has at most 16 digits and a comma. */
 const MAX_IDS_PER_NOTICE = 400;
-/** Beyond this, receivers check for themselves. */
+/** Beyond this, receivers poll. */
 const MAX_WAITING_IDS = 10_000;
 /** Sender, kind, process ids. */
 const noticeSchema = z.tuple([z.string(), z.string(), z.array(z.int())]);
@@ -25,7 +24,7 @@ export interface Announcements extends AsyncDisposable {
 
 export interface AnnouncementsOptions {
   pool: Pool;
-  /** This server's id: its own notices are ignored. */
+  /** This server ignores notices with its own id. */
   id: string;
   /** Notices may have been missed, because the listening connection is new. */
   onGap(): void;
@@ -38,11 +37,10 @@ export function createAnnouncements({ pool, id, onGap, log }: AnnouncementsOptio
   let waitingIds = 0;
   let sending: Promise<void> | null = null;
   let listening: Listening | null = null;
-  /** Logged once per outage. */
   let isFailing = false;
 
   async function sendAll(): Promise<void> {
-    // Batches what arrives in the same turn of the event loop.
+    // Batches ids that arrive in the same turn of the event loop.
     await new Promise((resolve) => setImmediate(resolve));
     while (waiting.size > 0) {
       const batch = [...waiting];

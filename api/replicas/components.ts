@@ -1,7 +1,6 @@
 /**
  * Follows changes of modules and services by other replicas: notices report them, and everything is checked again
- * after a gap. This
- * server's own changes are found to be already applied.
+ * after a gap. This server's own changes are found to be already applied.
  */
 import { z } from "zod";
 import { closeInTime, type Listening, listenFor } from "../db/notices.ts";

@@ -1,6 +1,6 @@
 /**
- * This server as one of those on a database: it says every `beatIntervalMs` that it is there, and learns which others are. A
- * server that is silent for `maxSilentMs` is lost. Only the database's clock and this server's monotonic one count, so a clock that jumps
+ * Sends a heartbeat every `beatIntervalMs` and learns of the other servers on the database. A server that is silent
+ * for `maxSilentMs` is lost. Uses only the database's clock and this server's monotonic one, so a clock that jumps
  * does no harm.
  */
 
@@ -12,34 +12,34 @@ import type { Db } from "../db/pool.ts";
 import type { Place, ReplicaFacts, ReplicaRow } from "./model.ts";
 import { beat, listOthers, removeReplica, removeSilent } from "./store.ts";
 
-/** No server was heard of for as long: there was none, or the database was away. */
+/** After this long without any heartbeat, no server was running or the database was down. */
 const MAX_GAP_MS = 10_000;
 const RETRY_MS = 500;
 const REMEMBERED_MS = 60_000;
-/** How long the row of a lost server is kept to be looked at. */
+/** Time to keep the row of a lost server for inspection. */
 const MAX_KEPT_MS = 3_600_000;
 
 export interface Membership {
-  /** The others that are not lost, as of the last beat. */
+  /** The others that are not lost, as of the last heartbeat. */
   readonly others: readonly ReplicaRow[];
-  /** Whether the database had a row of another in the last minute. */
+  /** True if the database had a row of another server in the last minute. */
   readonly hadOthers: boolean;
-  /** `maxSilentMs` of the timings once some server was heard of for as long without a gap; null before. */
+  /** `maxSilentMs` of the timings once heartbeats of any server covered that time without a gap; null before. */
   readonly maxSilentMs: number | null;
   consumeSilence(): boolean;
   /** The last migration that this program knows; null before `start`. */
   readonly knownSchema: string | null;
-  /** Whether a newer program has changed the schema, as of the last beat. */
+  /** True if a newer program has changed the schema, as of the last heartbeat. */
   readonly isOutdated: boolean;
-  /** How long ago this server could last say that it is there. */
+  /** Milliseconds since this server's last successful heartbeat. */
   readonly silentMs: number;
-  /** The first beat; answers who was there before. Rejects when the database does. */
+  /** Sends the first heartbeat; resolves with the servers that were there before. Rejects if the database fails. */
   start(): Promise<readonly ReplicaRow[]>;
-  /** Says what is new at once. Never rejects. */
+  /** Publishes changed facts at once. Never rejects. */
   beatNow(): Promise<void>;
-  /** No more beats; the row stays. */
+  /** Stops heartbeats; the row stays. */
   stop(): Promise<void>;
-  /** What this server held has no server from here on. Never rejects. */
+  /** Gives up everything that this server owns. Never rejects. */
   signOff(): Promise<void>;
 }
 
@@ -47,7 +47,7 @@ export interface MembershipOptions {
   db: Db;
   timings: Pick<Timings, "beatIntervalMs" | "maxSilentMs">;
   describe(): Omit<ReplicaFacts, "place">;
-  /** After each beat; a failure is logged. */
+  /** Runs after each heartbeat; a failure is logged. */
   afterBeat(): Promise<void>;
   log: {
     debug(fields: object, message: string): void;
@@ -72,7 +72,7 @@ export function createMembership({
   let wasSilent = false;
   let hadOthersMs = Number.NEGATIVE_INFINITY;
   let lastBeatMs = Number.NEGATIVE_INFINITY;
-  /** Since when there was always a server to be heard of, on this server's clock. */
+  /** Start of the current time without gaps in heartbeats, on this server's clock. */
   let heardSinceMs = Number.POSITIVE_INFINITY;
   let knownSchema: string | null = null;
   let isOutdated = false;
@@ -143,7 +143,7 @@ export function createMembership({
   }
 
   function beatNow(): Promise<void> {
-    // One that has signed off must not be there again.
+    // A server that has signed off must not appear again.
     if (isStopped) return Promise.resolve();
     if (beating !== null) {
       beatAgain = true;
@@ -205,8 +205,8 @@ export function createMembership({
 }
 
 /**
- * Each server has to open what the others seal: its keys must hold theirs, and theirs its own. Throws DatabaseRefused with
- * the name of the server that has another key.
+ * Each server has to open data that the others seal, so each must know the others' current key. Throws
+ * DatabaseRefused with the name of a server that has another key.
  */
 export function requireSameSecretsKey(
   others: readonly Pick<ReplicaRow, "name" | "secretsKey" | "secretsKeys">[],
@@ -230,10 +230,10 @@ function describe(kid: string | null): string {
 }
 
 /**
- * Which process on which machine this is, so that a successor on the same machine sees at once that it is gone and need
- * not wait until its silence is long enough. Only where that is certain: elsewhere nothing is concluded.
+ * Identifies this process on its machine, so that a successor there sees at once that it has ended and need not wait
+ * for `maxSilentMs`. Concludes nothing if that is uncertain.
  */
-/** Null where the system does not say (no /proc). */
+/** Null if the system does not report it (no /proc). */
 export function findPlace(): Place | null {
   try {
     const boot = readFileSync("/proc/sys/kernel/random/boot_id", "latin1").trim();
@@ -245,13 +245,13 @@ export function findPlace(): Place | null {
   }
 }
 
-/** Whether the process of a place has certainly ended, as seen from another. */
+/** True if the process has certainly ended, as seen from a process on the same machine. */
 export function isGone(place: Place | null, own: Place | null): boolean {
   if (place === null || own === null || place.machine !== own.machine) return false;
   return readStart(place.pid) !== place.started;
 }
 
-/** In clock ticks since the machine was started; null when there is no such process, or it has ended. */
+/** In clock ticks since boot; null if the process does not exist or has ended. */
 function readStart(pid: number): string | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "latin1");

@@ -24,12 +24,11 @@ export interface ReplicaFacts {
   secretsKeys: readonly string[];
   slots: number | null;
   modules: Record<string, ModuleActivation>;
-  /** Whether it was told to stop. */
   draining: boolean;
 }
 
 export interface ReplicaRow extends ReplicaFacts {
-  /** Whether it was there before the asking server. */
+  /** True if it started before the asking server. */
   isEarlier: boolean;
   /** Milliseconds, by the database's clock. */
   silentMs: number;

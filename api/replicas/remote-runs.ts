@@ -1,4 +1,4 @@
-/** Asks the replica that holds a run about it, over HTTP, with the token that it stored in the database. */
+/** Asks the replica that owns a run about it, over HTTP, with the token that it stored in the database. */
 import type { RemoteRuns } from "#api/processes/model/peers.ts";
 import { readCalls, readView } from "./wire.ts";
 
@@ -9,7 +9,6 @@ const MAX_STREAM_SILENCE_MS = 20_000;
 /** One event: 64 KiB of text, or all output and results of a call. */
 const MAX_EVENT_CHARACTERS = 32 * 1024 * 1024;
 
-/** Address of a server, and the token it expects. */
 export interface RemoteAddress {
   address: string;
   token: Buffer;

@@ -1,7 +1,6 @@
 /**
- * This server as one of several replicas: its row, its notices, and its questions to the replica that holds a run.
- * The processes feature
- * sees it as `Peers`.
+ * This server as one of several replicas: its row, its notices, and its requests to the replica that owns a run. The
+ * processes feature sees it as `Peers`.
  */
 import { randomBytes, randomUUID } from "node:crypto";
 import { isIPv6 } from "node:net";
@@ -33,7 +32,6 @@ export interface ReplicasOptions {
   listModules(): Record<string, ModuleActivation>;
   isDraining(): boolean;
   timings: Pick<Timings, "beatIntervalMs" | "maxSilentMs">;
-  /** Reactions to changes by other servers. */
   follow: Pick<ComponentWatchOptions, "followModules" | "followService" | "listServices">;
   log: {
     debug(fields: object, message: string): void;
@@ -46,7 +44,6 @@ export interface Replicas extends AsyncDisposable {
   readonly peers: Peers;
   /** Token that other servers must present. */
   readonly token: Buffer;
-  /** List of all replicas, for display. */
   readonly roster: Roster;
   /** Milliseconds since this server's last successful heartbeat. */
   readonly silentMs: number;
@@ -54,9 +51,9 @@ export interface Replicas extends AsyncDisposable {
   countSlots(): number | null;
   /** State of a module on the other replicas. */
   listActivations(moduleId: string): { replica: string; state: ModuleActivation["state"] }[];
-  /** Joins. Throws DatabaseRefused if it may not; rejects if the database fails. */
+  /** Throws DatabaseRefused if this server may not join; rejects if the database fails. */
   start(): Promise<void>;
-  /** Sets this server's address once it listens. */
+  /** Call once the server listens. */
   setAddress(address: string): void;
   /** Announces at once that this server drains. */
   tellDraining(): void;

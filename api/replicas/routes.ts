@@ -1,7 +1,6 @@
 /**
- * Routes for other replicas that ask about runs held here. Not part of the API: every route needs the token that this
- * server stored in
- * the database.
+ * Routes for other replicas that ask about runs on this server. Not part of the API: every route needs the token that
+ * this server stored in the database.
  */
 import { timingSafeEqual } from "node:crypto";
 import { Readable } from "node:stream";
@@ -15,7 +14,7 @@ import { clientGone } from "../http/answers.ts";
 import type { App } from "../http/app-type.ts";
 import { writeView } from "./wire.ts";
 
-/** Runs held by this server; null for other processes. */
+/** Runs on this server; null for other processes. */
 export interface HeldRuns {
   view(
     id: number,
@@ -46,7 +45,7 @@ const waitQuery = z.strictObject({
     .transform(Number),
 });
 const followQuery = z.strictObject({ after: z.string().max(200).optional() });
-/** Hidden from clients. Works without the database, because the answers are in memory. */
+/** Hidden from clients. Works without the database, because the data is in memory. */
 const config = { public: true, withoutDatabase: true };
 
 export function registerReplicaRoutes(app: App, { token, held }: ReplicaRoutesDeps): void {

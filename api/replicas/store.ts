@@ -1,17 +1,19 @@
-/** Statements on `replicas`. They use the database's time, because servers' clocks may differ. */
+/** Uses the database's time, because servers' clocks may differ. */
 import type { Db } from "../db/pool.ts";
 import type { ReplicaFacts, ReplicaRow } from "./model.ts";
 
 export interface Beat {
-  /** Time since this server's last heartbeat; null if it was unknown. */
+  /** Time since this server's last heartbeat; null if it had none. */
   silentMs: number | null;
-  /** How long some server has been heard of without a gap. */
+  /** Duration of uninterrupted heartbeats of any server. */
   heardForMs: number;
   /** Last migration of the database. */
   schema: string | null;
 }
 
-/** Records a heartbeat. If no server was heard of for `maxGapMs`, the database or all servers were down. */
+/**
+ * Records a heartbeat. A gap of `maxGapMs` without any heartbeat means that the database or all servers were down.
+ */
 export async function beat(db: Db, facts: ReplicaFacts, maxGapMs: number): Promise<Beat> {
   const { id, name, version, place, token, address, secretsKey, secretsKeys, slots, modules, draining } =
     facts;
@@ -35,7 +37,6 @@ export async function beat(db: Db, facts: ReplicaFacts, maxGapMs: number): Promi
   return row ?? { silentMs: null, heardForMs: 0, schema: null };
 }
 
-/** Returns all replicas except this one. */
 export async function listOthers(db: Db, id: string): Promise<ReplicaRow[]> {
   return db<ReplicaRow[]>`
     select r.id, r.name, r.version, r.place, r.token, r.address, r.secrets_key as "secretsKey",
@@ -51,7 +52,6 @@ export async function removeReplica(db: Db, id: string): Promise<void> {
   await db`delete from replicas where id = ${id}::uuid`;
 }
 
-/** Deletes rows of servers lost long ago. */
 export async function removeSilent(db: Db, silentMs: number): Promise<void> {
   await db`delete from replicas where seen_at < now() - make_interval(secs => ${silentMs / 1000})`;
 }

@@ -22,7 +22,7 @@ export interface ResolvedTypes {
 const LOCATION = /^node_modules\/@types\/(?!node$)[^/]+$/;
 const DECLARATIONS = /\.d\.[cm]?ts$/;
 const MAX_REASON_CHARACTERS = 300;
-/** Codes of npm's library for what does not exist, or not yet. */
+/** npm's error codes for missing packages and versions. */
 const ABSENT = new Set(["E404", "ETARGET", "ENOVERSIONS"]);
 
 export async function hasTypes(folder: string, manifest: Record<string, unknown>): Promise<boolean> {
@@ -31,10 +31,7 @@ export async function hasTypes(folder: string, manifest: Record<string, unknown>
   return files.some((file) => DECLARATIONS.test(file) && !/(?:^|[/\\])node_modules[/\\]/.test(file));
 }
 
-/**
- * Picks the package's major version, without declarations that are installed. Never throws: nothing that runs
- * depends on them.
- */
+/** Picks the package's major version and leaves out installed declarations. Never throws: no run depends on them. */
 export async function resolveTypes(
   job: InstallJob,
   { version, taken }: { version: string; taken: ReadonlySet<string> },

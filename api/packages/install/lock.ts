@@ -1,12 +1,12 @@
 /**
- * The package-lock.json of a project, which may say anything: what of it is handed to npm's library, and that the library's tree is
- * exactly what it says. Pure.
+ * Takes from a project's package-lock.json, which may say anything, the part that npm's library gets, and checks that
+ * the resolved tree matches it exactly. Pure.
  */
 import type { Node } from "@npmcli/arborist";
 import { z } from "zod";
 import { isMemberName } from "./names.ts";
 
-/** Something about a package that its installation ends with. The message is a sentence. */
+/** A problem of a package that ends its installation. The message is a sentence. */
 export class Refused extends Error {}
 
 const MAX_SHOWN_CHARACTERS = 300;
@@ -16,19 +16,19 @@ const lockSchema = z.object({
   packages: z.record(z.string(), z.record(z.string(), z.unknown())),
 });
 
-/** The lock file of a project with one dependency. */
+/** Lock file of a project with one dependency. */
 export interface TrimmedLock {
   name: string;
   version: string;
   lockfileVersion: number;
   requires: true;
-  /** By location; that of the project itself is `""`. */
+  /** By location; the project itself is `""`. */
   packages: Record<string, Record<string, unknown>>;
 }
 
 /**
- * What the package does not need is left out by the library; here all that is no package of a registry: the folders of a
- * workspace, links, and names that lead elsewhere. @throws Refused
+ * Drops entries that are not registry packages: workspace folders, links, and names that lead elsewhere. The library
+ * leaves out entries that the package does not need. Throws Refused.
  */
 export function trimLock(lock: unknown, name: string, range: string): TrimmedLock {
   const parsed = lockSchema.safeParse(lock);
@@ -50,13 +50,16 @@ export function trimLock(lock: unknown, name: string, range: string): TrimmedLoc
   };
 }
 
-/** Whether this is where a package may lie: `node_modules/a`, `node_modules/a/node_modules/@b/c`. */
+/** Accepts places of packages: `node_modules/a`, `node_modules/a/node_modules/@b/c`. */
 export function isMember(location: string): boolean {
   const [before, ...names] = `/${location}`.split("/node_modules/");
   return before === "" && names.length > 0 && names.every(isMemberName);
 }
 
-/** What the library could not take from the lock file it asks the registry for: that is not the tree of the lock file. */
+/**
+ * The library asks the registry for entries it could not take from the lock file; such a tree is not that of the lock
+ * file.
+ */
 export function checkLocked({ packages }: TrimmedLock, members: readonly Node[]): void {
   for (const { name, packageName, version, location, integrity } of members) {
     const called = `${packageName ?? name}@${version}`.slice(0, MAX_SHOWN_CHARACTERS);

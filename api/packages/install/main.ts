@@ -1,6 +1,6 @@
 /**
- * Installs one package into one folder. Node gives this process that folder to write to, and no programs, addons,
- * threads or network: it asks the registry over its pipes. Executes nothing of any package.
+ * Installs one package into one folder. Node lets this process write to that folder only, and gives it no programs,
+ * addons, threads or network: it reaches the registry over its pipes. Executes nothing of any package.
  */
 import { createHash } from "node:crypto";
 import { readFile, rm } from "node:fs/promises";
@@ -143,7 +143,7 @@ async function download(
       const { member, manifest } = await unpackMember(job, node, tarball, budget, published);
       if (member === null) {
         leftOut.push({ name: node.name, reason: "needs a native addon" });
-        // The bundler then finds none, as on a platform that it is not made for.
+        // The bundler then finds none, as on an unsupported platform.
         await rm(join(job.folder, node.location), { recursive: true, force: true });
       } else {
         tree[index] = member;
@@ -163,7 +163,7 @@ async function download(
 async function fetchTarball(node: Node, options: Record<string, unknown>): Promise<Buffer> {
   const { integrity } = node;
   const place = `http://${REGISTRY_HOST}${TARBALL_PATH}?url=${encodeURIComponent(node.resolved ?? "")}`;
-  // The library checks the integrity before it hands anything out: the whole installation rests on that.
+  // The library checks the integrity before it returns anything: the whole installation relies on that.
   const tarball = await pacote.tarball(place, { ...options, allowRemote: "all", integrity });
   const isWhole = (integrity ?? "").split(/\s+/).some((hash) => {
     const [algorithm = "", digest] = hash.split("?")[0]?.split(/-(.*)/s) ?? [];
@@ -245,7 +245,7 @@ function calledOf(node: Node): string {
   return `${nameOf(node)}@${node.version}`;
 }
 
-/** Words npm's errors for an operator. */
+/** Explains npm's errors to an operator. */
 function explain(error: unknown, { name, range, before, minAgeDays }: InstallJob): string {
   if (error instanceof Refused) return error.message;
   const { code, message } = error as { code?: string; message?: string };

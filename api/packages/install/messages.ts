@@ -29,7 +29,7 @@ export const INSTALL_LIMITS: InstallLimits = {
   maxFiles: 20_000,
 };
 
-/** Given on standard input, as JSON. */
+/** Passed on standard input, as JSON. */
 export interface InstallJob {
   name: string;
   /** A version, a range or a tag. */
@@ -42,7 +42,7 @@ export interface InstallJob {
   /** ISO 8601. Later versions are not installed; null allows all. */
   before: string | null;
   minAgeDays: number;
-  /** `required` installs nothing without an answer. */
+  /** `required` installs nothing unless a source responds. */
   advisories: "off" | "asked" | "required";
   limits: InstallLimits;
 }
@@ -79,7 +79,7 @@ export const installedTreeSchema = z.object({
   description: z.string(),
   homepage: z.string().nullable(),
   tree: z.array(treeMemberSchema),
-  /** Null if no source answered. */
+  /** Null if no source responded. */
   advisories: z.array(advisorySchema).nullable(),
   leftOut: z.array(z.object({ name: z.string(), reason: z.string() })),
   sizes: z.object({ downloaded: count, unpacked: count, files: count }),

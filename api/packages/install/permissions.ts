@@ -1,4 +1,4 @@
-/** Limits the installing process to reading its own code and its folder, and writing the folder. */
+/** Lets the installing process read its own code and its folder, and write only the folder. */
 import { existsSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
 
@@ -14,7 +14,7 @@ export function permissionFlags(folder: string): string[] {
 /** Returns its own modules and the packages it finds from there. Node allows a folder with everything in it. */
 function codePlaces(): string[] {
   const root = findRoot();
-  // The bundle, or sources: what main.ts imports.
+  // The bundle, or the sources that main.ts imports.
   const places = [import.meta.dirname, join(root, "package.json"), join(root, "api/bounds")];
   for (let folder = root; ; folder = dirname(folder)) {
     const modules = join(folder, "node_modules");

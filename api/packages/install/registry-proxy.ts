@@ -16,7 +16,7 @@ export interface Registry {
 }
 
 export interface RegistryProxy extends AsyncDisposable {
-  /** Answers the HTTP requests that come through the pipe. */
+  /** Serves HTTP requests that come through the pipe. */
   serve(pipe: Duplex): void;
   readonly downloadedBytes: number;
   readonly problem: string | null;
@@ -31,7 +31,7 @@ export interface ProxyOptions {
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 const MAX_REDIRECTS = 5;
-/** Mirrors hand on descriptions that name this host. npm replaces it too. */
+/** Mirrors pass on descriptions that name this host. npm replaces it too. */
 const PUBLIC_HOST = "registry.npmjs.org";
 const PACKUMENT_PATH = /^\/(?:@[a-z0-9~!'()*._-]+%2f)?[a-z0-9~!'()*._-]+$/i;
 const MAX_ADVISORY_BYTES = 8 * 1024 * 1024;
@@ -95,7 +95,7 @@ export function openRegistryProxy(options: ProxyOptions): RegistryProxy {
     }
   }
 
-  // The process has only these pipes: an idle one is used again.
+  // The process has only these pipes and reuses idle ones.
   server.keepAliveTimeout = 0;
   const pipes = new Set<Duplex>();
   return {
@@ -117,7 +117,7 @@ export function openRegistryProxy(options: ProxyOptions): RegistryProxy {
   };
 }
 
-/** Finds what a request of npm means. Throws Refused for anything that a registry is not asked for. */
+/** Parses a request of npm. Throws Refused for anything that a registry does not serve. */
 async function readRequest(request: IncomingMessage, { base, registry, limits }: Upstream): Promise<Wanted> {
   const { pathname, searchParams } = new URL(request.url ?? "/", `http://${REGISTRY_HOST}`);
   if (request.method === "POST" && pathname === ADVISORIES_PATH && registry.advisoriesUrl !== null) {
@@ -149,7 +149,7 @@ async function follow(
   let url = target;
   let hasLeft = false;
   for (let redirects = 0; ; redirects += 1) {
-    // Another server may redirect back to an address of its choice: it gets that without the token.
+    // Another server may redirect back to an address of its choice: that request goes without the token.
     hasLeft ||= url.origin !== base.origin;
     const response = await fetch(url, {
       method: body === undefined ? "GET" : "POST",
@@ -181,7 +181,9 @@ async function follow(
   }
 }
 
-/** Returns the URL of a tarball on the registry itself; mirrors hand on descriptions that name the public registry. */
+/**
+ * Returns the URL of a tarball on the registry itself; mirrors pass on descriptions that name the public registry.
+ */
 function placeOfTarball(text: string, base: URL): URL {
   if (!URL.canParse(text)) throw new Refused("A package does not say where its tarball is.");
   const url = new URL(text);
@@ -241,7 +243,7 @@ async function readQuestion(request: IncomingMessage): Promise<Buffer> {
   return buffer(request);
 }
 
-/** Egress rules word their refusals themselves; fetch puts the failure into a cause. */
+/** Egress refusals have their own message; fetch puts the failure into a cause. */
 function describe(error: unknown): string {
   if (error instanceof Refused) return error.message;
   const causes: unknown[] = [error];

@@ -45,7 +45,7 @@ export function npmOptions(job: InstallJob, agent: Agent): Record<string, unknow
   };
 }
 
-/** @throws Refused, and what npm's library throws. */
+/** Throws Refused, and errors of npm's library. */
 export async function resolveTree(job: InstallJob, options: Record<string, unknown>): Promise<ResolvedTree> {
   const { name, range, lock, folder, limits } = job;
   const root = { name: "cyrnel-installation", version: "0.0.0", private: true };
@@ -135,8 +135,8 @@ export interface Published {
 }
 
 /**
- * Asks the registry when each member was published, and that it has it as the tree says: a lock file may say
- * something else. Keys are locations of nodes.
+ * Checks publication dates and integrity with the registry, because a lock file may claim others. Keys are locations
+ * of nodes.
  */
 export async function checkPublished(
   { before, minAgeDays }: Pick<InstallJob, "before" | "minAgeDays">,
@@ -196,7 +196,7 @@ const MAX_ADVISORIES = 1000;
 /** "Embedded malicious code". */
 const MALWARE_WEAKNESS = "CWE-506";
 
-/** Returns null if no source answered and none is required. @throws Refused for malware. */
+/** Returns null if no source responded and none is required. Throws Refused for malware. */
 export async function checkAdvisories(
   { advisories: mode }: Pick<InstallJob, "advisories">,
   members: readonly Node[],

@@ -1,4 +1,3 @@
-/** Unpacks the tarball of an npm package. */
 import { mkdir } from "node:fs/promises";
 import { createGunzip } from "node:zlib";
 import { type ArchiveBudget, ArchiveRefused, unpackArchive } from "#api/bounds/unpack-archive.ts";
@@ -12,7 +11,7 @@ export interface UnpackedTarball {
   nativeFile: string | null;
 }
 
-/** @throws ArchiveRefused with a message that continues "The tarball of <package>" */
+/** Throws ArchiveRefused with a message that continues "The tarball of <package>". */
 export async function unpackTarball(
   tarball: Buffer,
   folder: string,
@@ -28,7 +27,7 @@ export async function unpackTarball(
   const { bytes, files } = await unpackArchive(gunzip, folder, {
     budget,
     place([_anyName, ...segments], isFile) {
-      // Bundled packages are fetched and checked by themselves.
+      // Bundled packages are fetched and checked separately.
       if (segments.length === 0 || segments.includes("node_modules")) return null;
       const file = segments.join("/");
       if (isFile && (file === "binding.gyp" || file.endsWith(".node"))) nativeFile ??= file;

@@ -33,6 +33,6 @@ export const replicaListSchema = z.object({
   nextCursor: z.string().nullable(),
 });
 
-/** End of a page: the start of its last server, in microseconds since 1970, and its id. */
+/** Start (microseconds since 1970) and id of the last server on a page. */
 export const replicaPositionSchema = z.object({ startedUs: z.int().positive(), id: z.uuid() });
 export type ReplicaPosition = z.infer<typeof replicaPositionSchema>;

@@ -6,14 +6,13 @@ import { type ListedReplicaRow, listReplicaRows } from "./store.ts";
 export interface Roster {
   list(page: PageRequest<ReplicaPosition>): Promise<{
     replicas: ReplicaRecord[];
-    /** Start of the next page; null at the end. */
     next: ReplicaPosition | null;
   }>;
 }
 
 export interface RosterOptions {
   db: Db;
-  /** Id of the answering server. */
+  /** Id of the responding server. */
   id: string;
   /** A server silent for longer is lost. */
   maxSilentMs: number;

@@ -5,7 +5,7 @@ import type { ReplicaPosition } from "./model.ts";
 
 export interface ListedReplicaRow
   extends Pick<ReplicaRow, "id" | "name" | "version" | "draining" | "address" | "slots" | "silentMs"> {
-  /** The active module there. */
+  /** Id of the module active there. */
   environment: string | null;
   running: number;
   startedAt: Date;
@@ -13,7 +13,7 @@ export interface ListedReplicaRow
   seenAt: Date;
 }
 
-/** Returns replicas by start, newest first. */
+/** Newest start first. */
 export async function listReplicaRows(
   db: Db,
   page: PageRequest<ReplicaPosition>,
