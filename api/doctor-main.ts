@@ -1,6 +1,6 @@
 /**
- * What `cyrnel doctor` asks: whether a server would start here and what would stand round its runs. Prints one JSON object
- * and changes nothing. Exit code 0: it would; 1: something is missing or wrong, and the answer says what.
+ * `cyrnel doctor`: reports whether a server would start here and which isolation its runs would have. Prints one JSON
+ * object and changes nothing. Exit code 0: it would start; 1: something is missing or wrong, named in the output.
  */
 import { readFile } from "node:fs/promises";
 import path from "node:path";
@@ -14,14 +14,14 @@ import { createPool } from "./db/pool.ts";
 interface DatabaseState {
   kind: "embedded" | "given";
   ok: boolean;
-  /** What was found, as a sentence. */
+  /** A sentence. */
   found: string;
   fix?: string;
 }
 
 interface Answer {
   ok: boolean;
-  /** Of the configuration: with any, nothing else that depends on it is known. */
+  /** Problems of the configuration. If there are any, checks that depend on it are skipped. */
   problems: string[];
   isolation: Diagnosis & { asked: IsolationLevel };
   database: DatabaseState | null;
@@ -58,7 +58,7 @@ function examineDatabase({ databaseUrl, dataDirectory }: Config): Promise<Databa
   return databaseUrl === null ? examineEmbedded(dataDirectory) : examineGiven(databaseUrl);
 }
 
-/** Starts nothing: that is the server's. */
+/** Does not start Postgres, which only a server does. */
 async function examineEmbedded(dataDirectory: string): Promise<DatabaseState> {
   const kind = "embedded" as const;
   try {

@@ -1,6 +1,6 @@
 /**
- * The process: configuration, database, server, signals, exit codes. With config.ts the only reader of process.env;
- * alone in installing signal handlers and exiting.
+ * The server process: configuration, database, server, signals, exit codes. Apart from config.ts the only reader of
+ * process.env. The only file that installs signal handlers and exits.
  */
 import type { AddressInfo } from "node:net";
 import { performance } from "node:perf_hooks";
@@ -30,16 +30,19 @@ const EX_CONFIG = 78;
 const STANDARD_OUTPUT = 1;
 const STANDARD_ERROR = 2;
 const SLOW_STEP_MS = 1000;
-/** Beyond the time that runs are given: killing, storing, closing, stopping the embedded Postgres. */
+/** Added to the time that runs are given: killing, storing, closing, stopping the embedded Postgres. */
 const CLOSE_TIMEOUT_MS = 45_000;
 /** See collectWhenIdle. */
 const IDLE_LOOK_MS = 10_000;
 const MAX_IDLE_UTILIZATION = 0.05;
 const MIN_GARBAGE_BYTES = 16 * 1024 * 1024;
 const STOP_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"] as const;
-/** Under npm, Ctrl-C arrives twice: from the terminal and from npm. What follows this soon is no second request. */
+/**
+ * Under npm, Ctrl-C arrives twice: from the terminal and from npm. A signal this soon after the first is not a second
+ * request.
+ */
 const SAME_SIGNAL_MS = 1000;
-/** Handled here, or not at all: a handler for a fault of the processor would keep the process from dying of it. */
+/** Excludes signals for processor faults: a handler would keep the process from dying of them. */
 const OWN_SIGNALS = [
   ...STOP_SIGNALS,
   "SIGILL",
@@ -53,13 +56,13 @@ const OWN_SIGNALS = [
 
 // Without a handler SIGUSR1 opens Node's inspector: anyone on this machine could then run code in this process.
 process.on("SIGUSR1", () => {});
-// Its default is to end the process, which would leave the embedded Postgres and every child without an end in order.
+// The default action would end the process without stopping the embedded Postgres and the children.
 process.on("SIGUSR2", () => {});
 
-// What this was started with holds keys, and deleting them below does not take them out of /proc/<pid>/environ.
+// The initial environment contains keys, and deleting them below does not remove them from /proc/<pid>/environ.
 hideMemory();
 
-// The reader may be gone (a pipe, a journal that restarts): no reason to stop, or to stop in haste.
+// The reader may be gone (a pipe, a restarting journal). Keep running.
 process.stderr.on("error", () => {});
 
 const parsed = parseConfig(process.env);
@@ -76,14 +79,14 @@ if (descriptors !== null && descriptors < MIN_DESCRIPTORS) {
   process.exit(1);
 }
 for (const sentence of listUnknownVariables(process.env)) process.stderr.write(`cyrnel: ${sentence}\n`);
-// Nothing that is started from here inherits them.
+// Child processes must not inherit them.
 delete process.env.CYRNEL_API_KEY;
 delete process.env.DATABASE_URL;
 delete process.env.CYRNEL_SECRETS_KEY;
 delete process.env.CYRNEL_SECRETS_PREVIOUS_KEYS;
 delete process.env.OTEL_EXPORTER_OTLP_HEADERS;
 
-/** Knows no secret yet; the server tells it. */
+/** Knows no secret yet; the server adds them. */
 const redactor = createRedactor();
 const resources = new AsyncDisposableStack();
 const output = resources.use(
@@ -91,14 +94,14 @@ const output = resources.use(
 );
 let reports = 0;
 const stopping = new AbortController();
-/** Why this server ends without being told to. */
+/** Reason why this server stops by itself. */
 let failure: string | null = null;
 const grace = closeWithGrace(
   { delay: config.shutdownTimeoutMs + CLOSE_TIMEOUT_MS, logger: { error: report }, skip: OWN_SIGNALS },
   async ({ err }) => {
     if (err) report(err);
     stopping.abort();
-    // What is being opened is opened to its end, so that it is known and can be closed.
+    // Let the start finish, so that everything it opened can be closed.
     await starting.catch(() => {});
     await resources.disposeAsync();
     if (failure !== null) process.exit(1);
@@ -189,9 +192,9 @@ function stop(signal: string): void {
 }
 
 /**
- * V8 collects when the heap has grown, and that of a server at rest does not: what its start, or a busy hour, left behind
- * would stay, with the memory that C code has freed since. It stops the server for 50 to 100 ms, so it waits until there is
- * something to gain.
+ * V8 collects garbage when the heap has grown, which that of an idle server does not: memory used at start or in a
+ * busy hour would stay, together with memory that C code has freed since. A collection stops the server for 50 to 100
+ * ms, so it waits until there is something to gain.
  */
 function collectWhenIdle(): Disposable {
   let keptBytes = 0;
@@ -202,7 +205,7 @@ function collectWhenIdle(): Disposable {
     before = now;
     if (utilization > MAX_IDLE_UTILIZATION) return;
     if (getHeapStatistics().used_heap_size - keptBytes < MIN_GARBAGE_BYTES) return;
-    // A context of its own, as only one made after the flag has the function.
+    // Only a context created after the flag has the function.
     setFlagsFromString("--expose-gc");
     runInNewContext("gc()");
     setFlagsFromString("--no-expose-gc");
@@ -217,7 +220,7 @@ function onTakenOver(): void {
   close();
 }
 
-/** Once: it would exit before what is being closed is closed. */
+/** Runs once, because a second call would exit before everything is closed. */
 function close(): void {
   if (!stopping.signal.aborted) grace.close();
 }
@@ -226,7 +229,7 @@ function onStuck(reason: string): void {
   endBy(`This server ends itself to be started anew: ${reason}.`);
 }
 
-/** Ends in order, with exit code 1; the reason is the last line. */
+/** Shuts down in order with exit code 1; the reason is the last line. */
 function endBy(reason: string): void {
   failure = reason;
   report(failure);
@@ -249,7 +252,7 @@ function report(message: unknown): void {
   process.stderr.write(`cyrnel: ${redactor.text(text)}\n`);
 }
 
-/** Nothing that another attempt would make better. */
+/** Returns whether another attempt would fail too. */
 function isMisconfigured(error: unknown): boolean {
   return (
     (error instanceof DatabaseRefused && !(error instanceof DatabaseInUse)) ||
@@ -258,7 +261,7 @@ function isMisconfigured(error: unknown): boolean {
   );
 }
 
-/** With what it is bound to, which may be every address, and `url`, where it can be asked from this machine. */
+/** Contains the bound address, which may be every address, and `url`, which works from this machine. */
 function describeStart(
   { address, family, port }: AddressInfo,
   url: string,

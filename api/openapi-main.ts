@@ -14,7 +14,7 @@ import { createRedactor } from "#api/secrets/redactor.ts";
 const MAX_LINE_CHARACTERS = 120;
 const FILE = fileURLToPath(new URL("../docs/openapi.json", import.meta.url));
 
-/** The document of a server with default configuration, as text. */
+/** Describes a server with the default configuration. */
 export async function printOpenApiDocument(): Promise<string> {
   const parsed = parseConfig({});
   if (!parsed.ok) throw new Error(parsed.problems.join("\n"));
@@ -27,7 +27,7 @@ export async function printOpenApiDocument(): Promise<string> {
   }
 }
 
-/** JSON with each value on one line where that fits, so that the file can be read and compared by lines. */
+/** Prints each value on one line if that fits, so that the file can be read and compared by lines. */
 function printJson(value: unknown, indent = "", room = MAX_LINE_CHARACTERS): string {
   const line = JSON.stringify(value, null, 1).replace(/\n\s*/g, " ");
   if (line.length <= room || value === null || typeof value !== "object") return line;
@@ -40,7 +40,9 @@ function printJson(value: unknown, indent = "", room = MAX_LINE_CHARACTERS): str
   return `${open}\n${lines.join(",\n")}\n${indent}${close}`;
 }
 
-/** Dependencies for building the app only to describe it: registering routes uses none of them, serving would throw. */
+/**
+ * Dependencies for building the app only to describe it: registering routes uses none of them, serving would throw.
+ */
 export function describeOnly(logger: FastifyBaseLogger): AppDeps {
   return {
     logger,
@@ -66,7 +68,7 @@ export function describeOnly(logger: FastifyBaseLogger): AppDeps {
       policies: unused("policies"),
       gate: unused("gate"),
       trail: unused("trail"),
-      // The only part that every changing request uses: so the HTTP layer can be tried by itself.
+      // Every changing request uses this part, so tests can try the HTTP layer alone.
       audit: { admit: async () => {}, record: () => {}, recordStored: async () => {} },
     },
   };

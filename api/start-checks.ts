@@ -11,7 +11,7 @@ export class UnusableFolder extends Error {
   override readonly name = "UnusableFolder";
 }
 
-/** Rejects as `listen` will: with code `EADDRINUSE`, for example. */
+/** Rejects as `listen` would: with code `EADDRINUSE`, for example. */
 export async function requireFreePort({ host, port }: Pick<Config, "host" | "port">): Promise<void> {
   if (port === 0) return;
   const server = createServer().listen({ host, port });
@@ -60,7 +60,7 @@ async function makeStepByStep(directory: string): Promise<void> {
     at = path.dirname(at);
   }
   for (const folder of missing.reverse()) {
-    // Others may walk through it (Postgres may run as another user than root) but not list it.
+    // Others may traverse it, because Postgres may run as another user than root, but not list it.
     await mkdir(folder, { mode: 0o711 }).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== "EEXIST") throw error;
     });

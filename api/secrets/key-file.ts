@@ -1,6 +1,6 @@
 /**
- * Makes and reads the key of a server without CYRNEL_SECRETS_KEY: a file of mode 0600 in the data folder. Whoever
- * loses the folder loses all secrets.
+ * Creates and reads the key of a server without CYRNEL_SECRETS_KEY: a file of mode 0600 in the data folder. An
+ * operator who loses the folder loses all secrets.
  */
 import { createSecretKey, type KeyObject, randomBytes, randomUUID } from "node:crypto";
 import { constants } from "node:fs";
@@ -18,7 +18,7 @@ export interface FileKey {
   isNew: boolean;
 }
 
-/** Returns null if the folder has no key. Throws a message for the operator. */
+/** Throws a message for the operator. */
 export async function readKeyFile(directory: string): Promise<FileKey | null> {
   const file = path.join(directory, FILE_NAME);
   let handle: Awaited<ReturnType<typeof open>>;
@@ -51,13 +51,13 @@ export async function readKeyFile(directory: string): Promise<FileKey | null> {
   }
 }
 
-/** Makes the key if there is none. Two servers that do so at once get the same key. */
+/** Creates the key if there is none. Two servers that do so at once get the same key. */
 export async function ensureKeyFile(directory: string): Promise<FileKey> {
   const existing = await readKeyFile(directory);
   if (existing) return existing;
   await mkdir(directory, { recursive: true, mode: 0o711 });
   const file = path.join(directory, FILE_NAME);
-  // Written whole or not at all: nobody could tell a truncated key from a good one.
+  // Written whole or not at all: a truncated key looks like a good one.
   const draft = path.join(directory, `.${FILE_NAME}.${randomUUID()}`);
   const bytes = randomBytes(KEY_BYTES);
   try {

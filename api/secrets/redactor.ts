@@ -1,6 +1,6 @@
 /**
- * Replaces known secrets of 8 characters or more, in every form they take, by `[secret]` in what leaves the server.
- * Costs nothing while no secret is known.
+ * Replaces known secrets of 8 characters or more, in every form they take, by `[secret]` in everything that leaves
+ * the server. Costs nothing while no secret is known.
  */
 import { isRawInteger, type PrintLevel, parseExactJson } from "#sdk";
 import { collectValues, listForms } from "./redaction/forms.ts";
@@ -36,7 +36,7 @@ interface LevelChange {
 }
 
 export interface Redactor {
-  /** Up to 32 earlier values stay known: answers to calls made with them are still on their way. */
+  /** Up to 32 earlier values stay known, because calls made with them may still be in progress. */
   setOwner(ownerKey: string, values: Record<string, unknown>): void;
   dropOwner(ownerKey: string): void;
   text(text: string): string;
@@ -134,7 +134,6 @@ export function createRedactor(): Redactor {
 }
 
 function createByteStream(known: () => Matchers | null): ByteStreamRedactor {
-  /** Null until a secret is known. */
   let held: Held | null = null;
   let lastMatcher: Matcher | null = null;
   let lastLevel: PrintLevel | undefined;
@@ -170,7 +169,7 @@ function createByteStream(known: () => Matchers | null): ByteStreamRedactor {
       }
       let piece = chunk.toString("latin1");
       if (held !== null && matcher !== lastMatcher) {
-        // The automaton was rebuilt: the held text is read again.
+        // The matcher was rebuilt: read the held text again.
         const unread = forgetFound(held);
         held = unread.held;
         piece = unread.text + piece;
@@ -216,7 +215,7 @@ function build(owners: ReadonlyMap<string, OwnerValues>): Matchers | null {
   return { text, bytes: bytes ?? text };
 }
 
-/** Throws RangeError for what is nested too deeply. */
+/** Throws RangeError for a value that is nested too deeply. */
 function redactTree(node: unknown, text: (input: string) => string): unknown {
   if (typeof node === "string") return text(node);
   if (typeof node === "number") return text(String(node)) === String(node) ? node : MARKER;

@@ -1,6 +1,6 @@
 /**
  * `cyrnel secrets rotate`: encrypts every stored secret with the current key, also while servers run that have it.
- * Exit code 0: done; 1: something is left; 78: wrong configuration.
+ * Exit code 0: done; 1: some secrets remain; 78: wrong configuration.
  */
 import path from "node:path";
 import { hideMemory } from "#runner/jail/undumpable.ts";

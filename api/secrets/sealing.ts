@@ -1,6 +1,6 @@
 /**
- * AES-256-GCM over JSON values, bound to their owner. Parses the stored shape before use: other programs write to
- * databases too.
+ * AES-256-GCM over JSON values, bound to their owner. Validates the stored shape before use, because other programs
+ * write to databases too.
  */
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import { z } from "zod";

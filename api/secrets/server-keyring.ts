@@ -1,4 +1,3 @@
-/** Reads this server's keys from the configuration or, with its own database, from the key file. */
 import type { Config } from "../config.ts";
 import { ensureKeyFile, readKeyFile } from "./key-file.ts";
 import { createKeyring, type Keyring } from "./keyring.ts";
@@ -12,8 +11,8 @@ export interface FoundKeyring {
 }
 
 /**
- * Call it when no other server uses the database. A configured key wins over the key file, which still opens what it
- * has sealed. Throws a message for the operator.
+ * Call when no other server uses the database. A configured key wins over the key file, which still opens data it has
+ * sealed. Throws a message for the operator.
  */
 export async function findKeyring(config: KeyConfig): Promise<FoundKeyring> {
   const { databaseUrl, dataDirectory, secretsKey, secretsPreviousKeys } = config;

@@ -90,7 +90,7 @@ export async function readSealed(
     select ${columns(db)} from secrets where owner_kind = ${kind} and owner_id = any(${[...ids]}::text[])`;
 }
 
-/** Writes only while the row is still the one that was read. */
+/** Writes only if the row has not changed since it was read. */
 export async function replaceSealed(db: Db, row: SecretsRow, sealed: Sealed): Promise<boolean> {
   const { count } = await db`
     update secrets set sealed = ${JSON.stringify(sealed)}::text::json

@@ -1,6 +1,6 @@
 /**
- * Seals secrets in the database and opens them in memory only. Tells the redactor every value that it reads or
- * writes.
+ * Seals secrets in the database and opens them in memory only. Reports every value it reads or writes to the
+ * redactor.
  */
 import { z } from "zod";
 import type { ModuleLogger } from "../../sdk/index.ts";
@@ -20,14 +20,14 @@ import {
 } from "./store.ts";
 
 const BATCH_ROWS = 100;
-/** A running server keeps writing such a row with an old key. */
+/** A running server with an old key keeps writing such a row. */
 const MAX_PASSES = 3;
 
 export type SecretValues = Record<string, unknown>;
 
 export interface StoredSecrets {
   values: SecretValues;
-  /** Where the secrets may be sent; null for owners without such a rule, and for versions before it. */
+  /** Destinations of the secrets; null for owners without such a rule, and for versions before it. */
   origins: readonly string[] | null;
   version: number;
 }
@@ -122,7 +122,7 @@ export interface StoredSecretsOptions {
   log: ModuleLogger;
 }
 
-/** Logs and skips what does not open: it cannot be used either. Rejects only if the database does. */
+/** Logs and skips secrets that cannot be opened, which nothing can use. Rejects only if the database fails. */
 export async function learnStoredSecrets({ db, vault, redactor, log }: StoredSecretsOptions): Promise<void> {
   let after: SecretOwner | null = null;
   const closed: { owner: string; problem: string }[] = [];
@@ -156,8 +156,8 @@ export interface RotationResult {
 }
 
 /**
- * Seals everything with the current key. May be stopped and started again, and runs beside servers: a row that
- * changes meanwhile is looked at again. Rejects only if the database does.
+ * Seals everything with the current key. May be stopped and restarted, and runs beside servers: a row that changes
+ * meanwhile is tried again. Rejects only if the database fails.
  */
 export async function rotateSecrets(db: Db, keyring: Keyring): Promise<RotationResult> {
   let rotated = 0;

@@ -41,7 +41,7 @@ export function listForms(value: string): string[] {
     ...listJsonForms(value),
     percent,
     percent.replaceAll(/%[0-9A-F]{2}/g, (digits) => digits.toLowerCase()),
-    // HTML forms and query strings: a space is a plus sign, and more is escaped.
+    // HTML forms and query strings: a space is a plus sign, and more characters are escaped.
     new URLSearchParams([["", value]]).toString().slice(1),
     ...listBase64Forms(Buffer.from(value)),
     // Header values carry UTF-8 as Latin-1.
@@ -49,12 +49,12 @@ export function listForms(value: string): string[] {
   ]);
   // Header names arrive in lower case.
   for (const form of [...forms]) forms.add(form.toLowerCase());
-  // Text inside JSON holds the escaped form.
+  // Text inside JSON contains the escaped form.
   for (const form of [...forms]) forms.add(escapeJson(form));
   return [...forms].filter((form) => form.length >= MIN_FORM_CHARACTERS);
 }
 
-/** Escaped once and twice (JSON inside of JSON), and the ways of other languages: `\/`, and ASCII only. */
+/** Escaped once and twice (JSON inside of JSON), and as other languages do: `\/`, and ASCII only. */
 function listJsonForms(value: string): string[] {
   const once = escapeJson(value);
   const asciiOnly = once.replaceAll(
@@ -69,8 +69,8 @@ function escapeJson(text: string): string {
 }
 
 /**
- * Base64 packs three bytes into four digits, so a value inside of longer data (`user:password`) has one of three
- * shapes. Digits that also depend on its neighbours are left out.
+ * Base64 packs three bytes into four digits, so a value inside longer data (`user:password`) has one of three shapes.
+ * Leaves out digits that also depend on neighbouring bytes.
  */
 function listBase64Forms(bytes: Buffer): string[] {
   const forms: string[] = [];

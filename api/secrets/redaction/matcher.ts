@@ -1,6 +1,6 @@
 /**
- * Finds any of many patterns in one pass: an Aho-Corasick automaton, and at its root a shift table (Wu-Manber) that
- * skips what cannot begin a pattern. The cost does not grow with the number of patterns.
+ * Finds any of many patterns in one pass: an Aho-Corasick automaton, with a shift table (Wu-Manber) at its root that
+ * skips text where no pattern can begin. The cost does not grow with the number of patterns.
  */
 
 export const MIN_PATTERN_CHARACTERS = 8;
@@ -21,9 +21,7 @@ export function noIntervals(): Intervals {
 
 export interface Matcher {
   readonly longest: number;
-  /**
-   * Continues in `state` (0 at the beginning of a text), adds what it finds to `found`, and returns the new state.
-   */
+  /** Continues in `state` (0 at the beginning of a text), adds matches to `found`, and returns the new state. */
   scan(text: string, from: number, state: number, found: Intervals): number;
   /** Returns how many characters before this state may begin a pattern. */
   openCharacters(state: number): number;
@@ -82,7 +80,7 @@ interface Trie {
   size: number;
   depth: Int32Array;
   isEnd: Uint8Array;
-  /** A longer pattern goes on from this node. */
+  /** A longer pattern continues from this node. */
   hasNext: Uint8Array;
   parent: Int32Array;
   code: Uint16Array;
@@ -111,7 +109,7 @@ function buildTrie(patterns: readonly string[]): Trie {
   const hasNext = new Uint8Array(capacity);
   let size = 1;
 
-  /** Returns the slot of an edge, or the free slot where it would go. */
+  /** Returns the slot of an edge, or the free slot for it. */
   const slotOf = (node: number, character: number): number => {
     let slot = (Math.imul(node, 0x9e3779b1) ^ Math.imul(character + 1, 0x85ebca6b)) >>> (32 - slotBits);
     for (;;) {
@@ -201,8 +199,8 @@ function nodesByDepth({ size, depth }: Trie): Int32Array {
 }
 
 /**
- * Tells how far a window of 8 characters may move on, by its last three; 0 where it may begin a pattern. Blocks that
- * share a slot share the smaller shift.
+ * Returns how far a window of 8 characters may advance, from its last three; 0 where it may begin a pattern. Blocks
+ * that share a slot share the smaller shift.
  */
 function buildShifts(patterns: readonly string[]): { skip(text: string, from: number): number } {
   const blocks = patterns.length * MAX_SHIFT;

@@ -46,8 +46,8 @@ export function nothingHeld(): Held {
 }
 
 /**
- * Passes on whole lines, and of a very long line what cannot belong to a secret that has begun. Holding back only
- * what looks like a beginning would tell a reader, character by character, what a secret begins with.
+ * Passes on whole lines, and of a very long line the part that cannot belong to a secret that has begun. Holding back
+ * only likely beginnings would tell a reader, character by character, how a secret begins.
  */
 export function replaceInPiece(matcher: Matcher, held: Held, piece: string): { passed: Part; held: Held } {
   const text = held.text + piece;
@@ -74,7 +74,7 @@ export function replaceInPiece(matcher: Matcher, held: Held, piece: string): { p
   };
 }
 
-/** Looks at line ends and lengths only. */
+/** Considers line ends and lengths only. */
 function endOfLines(text: string, longest: number): number {
   const end = Math.max(text.lastIndexOf("\n"), text.lastIndexOf("\r")) + 1;
   const maxLineCharacters = Math.max(MIN_LINE_CHARACTERS, 2 * longest);
@@ -96,7 +96,7 @@ export function releaseCut(matcher: Matcher, { text, found, isContinued }: Held)
   return { text: text.slice(0, end), found: kept, isContinued };
 }
 
-/** Prepares the held text for another matcher: keeps what has its marker and forgets other findings. */
+/** Prepares the held text for another matcher: keeps the marker and forgets other matches. */
 export function forgetFound({ text, found, isContinued }: Held): { held: Held; text: string } {
   const held = nothingHeld();
   if (isContinued) {
