@@ -17,7 +17,7 @@ async function main(): Promise<never> {
   delete process.env.NODE_COMPILE_CACHE;
   const args = process.argv.slice(2);
   const stop = new AbortController();
-  const shell = openShell(stop.signal);
+  const shell = openShell(args, stop.signal);
   stopOnSignals(stop);
   for (const stream of [process.stdout, process.stderr]) {
     stream.on("error", (error: NodeJS.ErrnoException) => {
@@ -34,7 +34,7 @@ async function main(): Promise<never> {
   process.exit(shell.exitCode);
 }
 
-function openShell(signal: AbortSignal): Shell {
+function openShell(args: readonly string[], signal: AbortSignal): Shell {
   const { env } = process;
   const hasColors = (env.NO_COLOR ?? "") === "" && env.TERM !== "dumb";
   return {
@@ -46,6 +46,7 @@ function openShell(signal: AbortSignal): Shell {
     },
     stdout: createTerminal(process.stdout, hasColors),
     stderr: createTerminal(process.stderr, hasColors),
+    args,
     root: ROOT,
     signal,
     exitCode: EXIT.ok,

@@ -36,6 +36,12 @@ export function parseWhole(text: string): number {
   return value;
 }
 
+export function parseCount(text: string): number {
+  const value = parseWhole(text);
+  if (value < 1) throw usageFailure("Expected at least 1; found 0.");
+  return value;
+}
+
 export function parseId(text: string): number {
   if (!/^[1-9]\d{0,14}$/.test(text)) throw usageFailure(`Expected the number of a process; found "${text}".`);
   return Number(text);

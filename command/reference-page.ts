@@ -49,6 +49,7 @@ function makeReference(): string {
     stdout: nowhere,
     stderr: nowhere,
     root: "",
+    args: [],
     signal: new AbortController().signal,
     exitCode: 0,
     become() {

@@ -12,6 +12,8 @@ export interface Shell extends Streams {
   /** CYRNEL_URL and CYRNEL_API_KEY. */
   readonly url: string | undefined;
   readonly key: string | undefined;
+  /** Arguments of the command line. */
+  readonly args: readonly string[];
   readonly root: string;
   /** Aborts at Ctrl-C and at a SIGTERM. */
   readonly signal: AbortSignal;

@@ -92,6 +92,8 @@ export interface LocalOptions {
    * scripts import. Nothing outside of `root` is read. Without it, scripts have no packages.
    */
   packages?: { folder: string; root?: string };
+  /** About how many scripts will be run. Many are started faster, after some preparation. Default: 1. */
+  expectedRuns?: number;
   /** Settings of the environment, as `GET /modules/typescript-process/config/schema` describes them. */
   environment?: Record<string, unknown>;
 }
@@ -110,6 +112,8 @@ export interface LocalExecuteOptions extends ExecuteOptions {
   files?: Readonly<Record<string, string | Uint8Array | LocalFile>>;
   /** The name of the script among its files, which its imports are relative to. Default: script.ts. */
   name?: string;
+  /** In place of the runtime's `packages`, which must be set. */
+  packages?: NonNullable<LocalOptions["packages"]>;
   /** Takes each file that the script wrote, one after another, before the run is answered. Absent: they are dropped. */
   onArtifact?: (name: string, artifact: Required<LocalFile>) => Promise<void> | void;
   /** `cyrnel.process.id` of the script and `processId` of its calls. Default: counted from 1. */

@@ -31,6 +31,8 @@ type Checker = typeof import("#kernel/parameter-check.ts");
 const SILENT = { debug() {}, info() {}, warn() {}, error() {} };
 /** One child is started ahead, and more when they are needed. */
 const WARM_POOL = { min: 0, max: 2 };
+/** Preparing a process to fork children from costs as much as booting a few. */
+const MIN_FORKED_RUNS = 8;
 const MAX_QUESTION_SCHEMA_CHARACTERS = 20_000;
 /** References multiply the work of compiling; `$async` would make a check answer a promise. */
 const FORBIDDEN_IN_QUESTIONS = /"\$(?:ref|dynamicRef|recursiveRef|async)"\s*:/;
@@ -52,27 +54,31 @@ export async function openEnvironment(
     },
     bindings: {
       ...createBindings(catalog, find, catalog.hasSchemas ? await loadChecker() : null),
-      ...(options.packages && createPackageBindings(options.packages)),
+      ...(options.packages && createPackageBindings(options.packages, find)),
     },
     ...(options.isolation !== undefined && { isolation: options.isolation }),
-    // Preparing a process to fork one from costs more than booting one.
-    zygote: false,
+    zygote: (options.expectedRuns ?? 1) >= MIN_FORKED_RUNS,
   });
   return environment;
 }
 
 /** Loaded with the first import of a package: few scripts have one. */
 function createPackageBindings(
-  places: NonNullable<LocalOptions["packages"]>,
+  usual: NonNullable<LocalOptions["packages"]>,
+  find: FindRun,
 ): Pick<EnvironmentBindings, "findPackage" | "readPackage"> {
-  let loading: Promise<ReturnType<typeof createLocalPackages>> | undefined;
-  const load = () => {
-    loading ??= import("./packages.ts").then((loaded) => loaded.createLocalPackages(places));
-    return loading;
-  };
+  const opened = new Map<string, ReturnType<typeof createLocalPackages>>();
+  async function open(eid: number): Promise<ReturnType<typeof createLocalPackages>> {
+    const { createLocalPackages } = await import("./packages.ts");
+    const places = find(eid)?.options.packages ?? usual;
+    const key = JSON.stringify([places.folder, places.root]);
+    const packages = opened.get(key) ?? createLocalPackages(places);
+    opened.set(key, packages);
+    return packages;
+  }
   return {
-    findPackage: async (eid, request) => (await load()).findPackage(eid, request),
-    readPackage: async (eid, digest) => (await load()).readPackage(eid, digest),
+    findPackage: async (eid, request) => (await open(eid)).findPackage(eid, request),
+    readPackage: async (eid, digest) => (await open(eid)).readPackage(eid, digest),
   };
 }
 

@@ -1,23 +1,33 @@
-/** `cyrnel run`: a script from a file or standard input, on the server or on this machine. */
-import { watch } from "node:fs";
+/** `cyrnel run`: scripts from files or standard input, on the server or on this machine. */
+import { existsSync, watch } from "node:fs";
+import { availableParallelism } from "node:os";
 import { basename, dirname, resolve } from "node:path";
 import type { Command } from "commander";
 import { Option } from "commander";
-import { isRawInteger } from "#kernel/input.ts";
 import { addCommand } from "../commands/resource.ts";
 import { EXIT, type ExitCode, usageFailure } from "../failure.ts";
-import { collect, parseDuration, parseJson, parseMemory, parsePair, readText } from "../options.ts";
+import {
+  collect,
+  parseCount,
+  parseDuration,
+  parseMemory,
+  parseOneOf,
+  parsePair,
+  readText,
+} from "../options.ts";
 import { act, type Session, type Shell } from "../session.ts";
 import { checkArtifactsFolder, readFolder } from "./folder.ts";
+import { readInput } from "./input.ts";
+import type { LocalRunOptions } from "./local.ts";
 import { openRemoteRun } from "./remote.ts";
 import { emptyReport, type RunEnding, type RunLimits, type RunScript, showEnding } from "./report.ts";
 import { checkNames } from "./requirements.ts";
 import { findPlaces } from "./root.ts";
+import type { Reporter } from "./suite.ts";
 
 /** The largest limit a server can have. */
 const MAX_SCRIPT_BYTES = 1_000_000;
-/** Counts whitespace too; the script's input may be 1 MiB. */
-const MAX_INPUT_FILE_BYTES = 8 * 1024 * 1024;
+const ONE = { scripts: 1, jobs: 1 };
 
 interface RunFlags {
   local?: true;
@@ -35,15 +45,21 @@ interface RunFlags {
   root?: string;
   tools?: string;
   yes?: true;
+  jobs?: number;
+  reporter?: string[];
+  reportFile?: string;
 }
 
 export function addRun(program: Command, shell: Shell): void {
   addCommand(
     program,
     "run",
-    "Runs a script and prints its result as JSON. Its output appears live on stdout and stderr. The last line on stderr and the exit code say how it ended.",
+    "Runs a script and prints its result as JSON. Its output appears live on stdout and stderr. The last line on stderr and the exit code say how it ended. Several scripts run at once, a line for each; the exit code is the highest of theirs.",
   )
-    .argument("<script>", "file with TypeScript or JavaScript; - reads standard input")
+    .argument(
+      "<script...>",
+      "files with TypeScript or JavaScript, or quoted patterns such as 'scripts/**/*.ts'; - reads standard input; arguments after -- are cyrnel.input.args",
+    )
     .option("--local", "run on this machine, without a server")
     .option("--timeout <time>", "time limit: 500ms, 30s, 5m, none", parseDuration)
     .option("--memory <size>", "memory limit: 256, 256mb, 1gb", parseMemory)
@@ -76,6 +92,13 @@ export function addRun(program: Command, shell: Shell): void {
     )
     .option("--tools <file>", "with --local: module whose functions are the script's tools")
     .option("--yes", "with --tools: call destructive tools without asking")
+    .option("--jobs <count>", "scripts at once (default: one per core)", parseCount)
+    .option(
+      "--reporter <names>",
+      "report of several scripts: junit, json or tap; github adds annotations on standard output",
+      collect,
+    )
+    .option("--report-file <file>", "write the report of junit, json or tap to this file")
     .addHelpText(
       "after",
       `
@@ -91,22 +114,34 @@ Examples:
   cyrnel run script.ts --input orders.json --set currency=EUR --set limits.max=10
   cyrnel run script.ts --dir ./data --artifacts ./out
   cyrnel run src/script.ts --root .
-  cyrnel run script.ts --watch`,
+  cyrnel run script.ts --watch
+  cyrnel run script.ts -- --verbose 3
+  cyrnel run 'scripts/**/*.ts' --local --jobs 4
+  cyrnel run 'scripts/**/*.ts' --local --reporter github,junit --report-file junit.xml`,
     )
     .action(act(shell, run));
 }
 
-async function run(session: Session, path: string, flags: RunFlags): Promise<ExitCode> {
+async function run(session: Session, given: string[], flags: RunFlags): Promise<ExitCode> {
+  const { args } = session.shell;
+  const own = args.includes("--") ? args.slice(args.indexOf("--") + 1) : [];
+  const [path, ...others] = given.slice(0, given.length - own.length);
+  if (path === undefined) throw usageFailure("Expected a script before --; found none.");
   checkFlags(path, flags);
   if (flags.artifacts !== undefined) await checkArtifactsFolder(flags.artifacts);
   const limits: RunLimits = {
     ...readLimits(flags),
-    input: await readInput(session, flags),
+    input: await readInput(session, flags.input, flags.set ?? [], own),
     ...(flags.artifacts !== undefined && { artifactsFolder: flags.artifacts }),
   };
   await using undo = new AsyncDisposableStack();
+  const isAlone = others.length === 0 && !isPattern(path) && flags.reporter === undefined;
+  if (!isAlone) return await runSeveral(session, [path, ...others], flags, limits, undo);
+  if (flags.jobs !== undefined || flags.reportFile !== undefined) {
+    throw usageFailure(`${flags.jobs === undefined ? "--report-file" : "--jobs"} needs several scripts.`);
+  }
   let script = await readScript(session, path, flags);
-  const runScript = await openRunner(session, path, flags, undo);
+  const runScript = await openRunner(session, path, flags, ONE, undo);
   for (;;) {
     using changes = flags.watch ? watchFiles([path, ...script.paths]) : undefined;
     const ending = script.refused ?? (await runScript(script.code, { ...limits, ...script.given }));
@@ -116,6 +151,48 @@ async function run(session: Session, path: string, flags: RunFlags): Promise<Exi
     if (!(await changes.next(session.signal))) return EXIT.ok;
     script = await readScript(session, path, flags);
   }
+}
+
+function isPattern(text: string): boolean {
+  return /[*?[{]/.test(text) && !existsSync(text);
+}
+
+async function runSeveral(
+  session: Session,
+  patterns: readonly string[],
+  flags: RunFlags,
+  limits: RunLimits,
+  undo: AsyncDisposableStack,
+): Promise<ExitCode> {
+  if (flags.watch) throw usageFailure("--watch takes one script.");
+  if (flags.ref !== undefined) throw usageFailure("--ref takes one script: a label is given to one run.");
+  const { artifactsOf, findScripts, REPORTERS, runSuite, silence } = await import("./suite.ts");
+  const reporters: Reporter[] = (flags.reporter ?? []).map((name) =>
+    parseOneOf(name, REPORTERS, "--reporter"),
+  );
+  const scripts = findScripts(patterns, isPattern);
+  const { artifacts, local, root, reportFile } = flags;
+  const jobs = Math.min(flags.jobs ?? availableParallelism(), scripts.length);
+  const silent = silence(session);
+  const runScript = await openRunner(
+    silent,
+    scripts[0] ?? ".",
+    flags,
+    { scripts: scripts.length, jobs },
+    undo,
+  );
+  return runSuite(session, { scripts, jobs, reporters, reportFile }, async (path) => {
+    const { code, given, paths, refused } = await readScript(silent, path, flags);
+    if (refused !== undefined) return { ...refused, paths };
+    const places = local ? await findPlaces(path, root) : null;
+    const ending = await runScript(code, {
+      ...limits,
+      ...given,
+      ...(artifacts !== undefined && { artifactsFolder: artifactsOf(artifacts, path) }),
+      ...(places !== null && { packages: { folder: places.folder, root: places.packagesBase } }),
+    });
+    return { ...ending, paths };
+  });
 }
 
 interface Script {
@@ -148,6 +225,7 @@ async function openRunner(
   session: Session,
   path: string,
   flags: RunFlags,
+  amount: Pick<LocalRunOptions, "scripts" | "jobs">,
   undo: AsyncDisposableStack,
 ): Promise<RunScript> {
   const required = flags.require ?? [];
@@ -161,6 +239,7 @@ async function openRunner(
     isolation,
     toolsFile: tools,
     memoryMb: flags.memory,
+    ...amount,
     yes,
     packages: { folder, root: packagesBase },
   });
@@ -185,41 +264,6 @@ function readLimits({ timeout, memory, cpu, ref }: RunFlags): RunLimits {
     ...(cpu !== undefined && { cpuMs: cpu }),
     ...(ref !== undefined && { ref }),
   };
-}
-
-/** Servers refuse these names, because copying them could change the prototype of an object. */
-const FORBIDDEN_NAME = /(?:^|\.)(?:__proto__|constructor\.prototype)(?:\.|$)/;
-
-/** Returns the input from `--input` and `--set`, or undefined without either. */
-async function readInput(session: Session, { input: path, set = [] }: RunFlags): Promise<unknown> {
-  const what = path === "-" ? "Standard input (--input -)" : `The file of --input, ${path},`;
-  const given =
-    path === undefined ? undefined : parseJson(await readText(path, session, MAX_INPUT_FILE_BYTES), what);
-  if (set.length === 0) return given;
-  const input = given === undefined ? {} : given;
-  for (const [name, value] of set) {
-    if (FORBIDDEN_NAME.test(name)) {
-      throw usageFailure(
-        `--set ${name} names a member that no input may have (__proto__, constructor.prototype).`,
-      );
-    }
-    setMember(input, name.split("."), value, name);
-  }
-  return input;
-}
-
-/** Defines members instead of assigning them, so that inherited names work like any other. */
-function setMember(target: unknown, [key = "", ...rest]: string[], value: unknown, name: string): void {
-  if (key === "") throw usageFailure(`Expected --set name=value or a.b=value; found "${name}=…".`);
-  if (typeof target !== "object" || target === null || Array.isArray(target) || isRawInteger(target)) {
-    const type = isRawInteger(target) ? "number" : typeof target;
-    const found = target === null ? "null" : Array.isArray(target) ? "a list" : `a ${type}`;
-    throw usageFailure(`--set ${name} needs an object to set "${key}" in; the input has ${found} there.`);
-  }
-  const known = Object.getOwnPropertyDescriptor(target, key)?.value;
-  const member = rest.length === 0 ? value : (known ?? {});
-  Object.defineProperty(target, key, { value: member, enumerable: true, writable: true, configurable: true });
-  if (rest.length > 0) setMember(member, rest, value, name);
 }
 
 /** Editors save in several steps, in place or by renaming another file. */

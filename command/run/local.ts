@@ -18,6 +18,8 @@ import { createArtifactWriter } from "./transfer.ts";
 /** Limits of the environment's settings. A run may ask for less. */
 const MIN_SET_MEMORY_MB = 32;
 const MAX_USUAL_MEMORY_MB = 1024;
+/** Children kept ready for several scripts. */
+const MAX_WARM = 16;
 
 export interface LocalRunOptions {
   required: readonly string[];
@@ -26,6 +28,9 @@ export interface LocalRunOptions {
   toolsFile: string | null;
   /** Limit of each run; undefined for the default. */
   memoryMb: number | undefined;
+  /** Scripts to run, and how many of them at once. */
+  scripts: number;
+  jobs: number;
   /** Calls destructive tools without asking. */
   yes: boolean;
   /** Folder of the script, and the folder that its packages must be in. */
@@ -42,8 +47,9 @@ export async function openLocalRun(session: Session, options: LocalRunOptions): 
   const runtime = createRuntime({
     local: true,
     isolation: options.isolation,
-    environment: readEnvironment(options.memoryMb),
+    environment: readEnvironment(options),
     packages: options.packages,
+    expectedRuns: options.scripts,
     ...(tools !== undefined && { tools }),
     ...(tools !== undefined && !options.yes && { elicitation: new ElicitationEngine() }),
   });
@@ -58,9 +64,11 @@ export async function openLocalRun(session: Session, options: LocalRunOptions): 
 }
 
 /** Settings that give the first child the limit of the run from its start. */
-function readEnvironment(memoryMb: number | undefined): Record<string, unknown> {
-  if (memoryMb === undefined || memoryMb < MIN_SET_MEMORY_MB) return {};
-  return { memoryMb, maxMemoryMb: Math.max(memoryMb, MAX_USUAL_MEMORY_MB) };
+function readEnvironment({ memoryMb, jobs }: LocalRunOptions): Record<string, unknown> {
+  const concurrency =
+    jobs > 1 ? { maxConcurrency: jobs, warmPool: { min: 0, max: Math.min(jobs, MAX_WARM) } } : {};
+  if (memoryMb === undefined || memoryMb < MIN_SET_MEMORY_MB) return concurrency;
+  return { ...concurrency, memoryMb, maxMemoryMb: Math.max(memoryMb, MAX_USUAL_MEMORY_MB) };
 }
 
 /** Rejects with a Failure, without running anything, if the isolation is less than required. */
@@ -89,7 +97,7 @@ async function runHere(
   session: Session,
   runtime: LocalRuntime,
   code: string,
-  { timeoutMs, memoryMb, cpuMs, ref, input, files, name, artifactsFolder }: RunLimits,
+  { timeoutMs, memoryMb, cpuMs, ref, input, files, name, artifactsFolder, packages }: RunLimits,
 ): Promise<RunEnding> {
   const shown = openRunOutput(session);
   const kept = { stdout: "", stderr: "", output: {} as Record<string, unknown> };
@@ -105,6 +113,7 @@ async function runHere(
       ...(input !== undefined && { input }),
       ...(files !== undefined && { files }),
       ...(name !== undefined && { name }),
+      ...(packages !== undefined && { packages }),
       ...(written !== null && {
         onArtifact: (name, artifact) => written.add(name, async () => piecesOf(artifact)),
       }),

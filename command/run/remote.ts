@@ -29,7 +29,7 @@ export async function openRemoteRun(session: Session, required: readonly string[
 async function runOnServer(
   session: Session,
   code: string,
-  { files, artifactsFolder, ...limits }: RunLimits,
+  { files, artifactsFolder, packages: _local, ...limits }: RunLimits,
 ): Promise<RunEnding> {
   const { client, json, stderr, signal } = session;
   const output = openRunOutput(session);

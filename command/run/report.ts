@@ -19,6 +19,8 @@ export interface RunLimits {
   name?: string;
   /** Folder for the artifacts. */
   artifactsFolder?: string;
+  /** Replaces the runtime's place of packages. Applies to local runs only. */
+  packages?: { folder: string; root: string };
 }
 
 /** Runs a script to its end. Rejects if it could not be run; a failed script is a report. */
@@ -144,13 +146,16 @@ function showReport(
   }
 }
 
-function describeEnding({ reason, error, errorDetail, exitState }: RunReport, name: string): string {
-  const { name: kind } = errorDetail ?? {};
-  const place = formatPlace(errorDetail ?? {}, name);
+function describeEnding(report: RunReport, name: string): string {
+  const place = formatPlace(report.errorDetail ?? {}, name);
+  return `${visibleLine(describeError(report))}${visibleLine(place)} [${report.reason ?? report.exitState ?? "failed"}]`;
+}
+
+/** Untrusted text without its place. */
+export function describeError({ reason, error, errorDetail, exitState }: RunReport): string {
   const sentence = error ?? `The run ended as ${exitState}.`;
   const isOwnError = reason === "script_error" || reason === "syntax_error";
-  const text = isOwnError && kind !== undefined ? `${kind}: ${sentence}` : sentence;
-  return `${visibleLine(text)}${visibleLine(place)} [${reason ?? exitState ?? "failed"}]`;
+  return isOwnError && errorDetail ? `${errorDetail.name}: ${sentence}` : sentence;
 }
 
 function formatPlace(

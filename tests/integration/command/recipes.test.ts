@@ -1,6 +1,7 @@
 /** The recipes of deploy/ci and the examples of the command, executed: the shell steps of the YAML as they stand there. */
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
+import { XMLParser } from "fast-xml-parser";
 import { load } from "js-yaml";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { cyrnel, type Ended, type Folder, makeFolder, PROJECT } from "./cyrnel.ts";
@@ -9,6 +10,9 @@ interface Recipe {
   file: string;
   /** The shell steps, as one program for bash. */
   steps(document: never): string;
+  report: string;
+  /** Returns the code of each script's error by its name. */
+  read(report: string): Record<string, string | null>;
 }
 
 const RECIPES: Recipe[] = [
@@ -19,12 +23,30 @@ const RECIPES: Recipe[] = [
       jobs.run.steps
         .flatMap(({ run }) => (run === undefined ? [] : [`(set -eo pipefail\n${run}\n) || exit $?`]))
         .join("\n"),
+    report: "report.json",
+    read: (report) =>
+      Object.fromEntries(
+        JSON.parse(report).scripts.map(
+          ({ script, problems }: { script: string; problems: { code: string }[] }) => [
+            script,
+            problems[0]?.code ?? null,
+          ],
+        ),
+      ),
   },
   {
     file: "gitlab.yml",
     // One shell for all lines.
     steps: (document: { "untrusted-scripts": { script: string[] } }) =>
       `set -eo pipefail\n${document["untrusted-scripts"].script.join("\n")}`,
+    report: "junit.xml",
+    read(report) {
+      const { testsuites } = new XMLParser({ ignoreAttributes: false, attributeNamePrefix: "" }).parse(
+        report,
+      );
+      const cases: { name: string; failure?: { type: string } }[] = testsuites.testsuite.testcase;
+      return Object.fromEntries(cases.map(({ name, failure }) => [name, failure?.type ?? null]));
+    },
   },
 ];
 
@@ -54,13 +76,16 @@ describe.each(RECIPES)("deploy/ci/$file", (recipe) => {
       "good.ts": "const two: number = 2; return two",
     });
     expect(ended.stdout).toContain("Isolation level strict is available.");
-    expect(ended.stdout).toContain("bad.ts ended with 1");
-    expect(ended.stdout).toContain("good.ts ended with 0");
+    expect(ended.stdout).toMatch(
+      /^FAIL scripts\/bad\.ts .*\n.*Error: no \(scripts\/bad\.ts:1:7\) \[script_error\]$/m,
+    );
+    expect(ended.stdout).toMatch(/^PASS scripts\/good\.ts \(\d+ ms\) 2$/m);
     expect(ended.stderr).toBe("");
     expect(ended.code).toBe(1);
-    expect((await readdir(path.join(ended.folder, "results"))).sort()).toEqual(["bad.json", "good.json"]);
-    const good = JSON.parse(await readFile(path.join(ended.folder, "results/good.json"), "utf8"));
-    expect(good).toMatchObject({ exitState: "success", result: 2 });
+    expect(recipe.read(await readFile(path.join(ended.folder, "results", recipe.report), "utf8"))).toEqual({
+      "scripts/bad.ts": "script_error",
+      "scripts/good.ts": null,
+    });
   });
 });
 

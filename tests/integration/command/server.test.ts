@@ -105,6 +105,22 @@ describe("run", () => {
     expect((await server.get(`/processes/${record.id}`)).body.ref).toBe("from-the-command");
   });
 
+  test("several scripts share one command; one that the server refuses does not keep the others back", async () => {
+    await using scripts = await makeFolder();
+    await scripts.write("a.ts", "return await tools.shop.list({ n: cyrnel.input.args.length })");
+    await scripts.write("b.ts", 'import { two } from "./lib/two.ts"; throw new Error(String(two))');
+    await scripts.write("lib/two.ts", "export const two = 2");
+    await scripts.write("large.ts", "x".repeat(200_000));
+    const args = ["run", "*.ts", "--json", "--jobs", "3", "--", "x", "y"];
+    const ended = await cyrnel(args, { ...atServer(), cwd: scripts.path });
+    expect([ended.code, ended.stderr]).toEqual([2, ""]);
+    expect(ended.json().scripts).toMatchObject([
+      { script: "a.ts", exitCode: 0, result: [{ n: 2 }] },
+      { script: "b.ts", exitCode: 1, problems: [{ code: "script_error", file: "b.ts", line: 1 }] },
+      { script: "large.ts", exitCode: 2, id: null, problems: [{ level: "error", file: "large.ts" }] },
+    ]);
+  });
+
   test("Ctrl-C kills the process on the server, with exit code 6", async () => {
     const started = startCyrnel(
       ["run", "-"],
