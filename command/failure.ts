@@ -96,7 +96,7 @@ export function toFailure(error: unknown, url?: string): Failure {
   if (isUnreachable(error)) {
     return new Failure(
       "unreachable",
-      `No server answers at ${url ?? "the given address"} (${reasonOf(error)}). Start one with: cyrnel serve`,
+      `No server answers at ${url ?? "the given address"} (${reasonOf(error)}). Start one with cyrnel serve, or set CYRNEL_URL or --url to its address.`,
       EXIT.unavailable,
       { cause: error },
     );

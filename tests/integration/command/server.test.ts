@@ -426,7 +426,7 @@ describe("what goes wrong is one line with a code", () => {
     const ended = await cyrnel(["ps", "--url", `http://127.0.0.1:${port}`]);
     expect(ended.code).toBe(69);
     expect(ended.stderr).toBe(
-      `cyrnel: No server answers at http://127.0.0.1:${port} (ECONNREFUSED). Start one with: cyrnel serve [unreachable]\n`,
+      `cyrnel: No server answers at http://127.0.0.1:${port} (ECONNREFUSED). Start one with cyrnel serve, or set CYRNEL_URL or --url to its address. [unreachable]\n`,
     );
   });
 
