@@ -178,13 +178,13 @@ function toPage(): string {
   const date = new Date().toISOString().slice(0, 10);
   return `# Correctness
 
-Models write scripts that are slightly wrong: a missing \`await\`, a \`Map\` where JSON is meant, an id that no number holds. This page counts
-what runners make of ${cases.length} such scripts. **Right**: the work is done, and the value that arrives is the one that the script means
-(or the run fails and names the cause, where a script has no right value). **Loud**: a failure, or a warning that names the cause.
-**Silently wrong**: success, with work lost or data changed. A script whose feature a runner does not have is left out of its row.
+Models write scripts that are slightly wrong: a missing \`await\`, a \`Map\` instead of JSON, an id too large for a number. This page counts
+how runners handle ${cases.length} such scripts. **Right**: the work is done and the caller gets the value the script intends
+(or, if a script has no right value, the run fails and names the cause). **Loud**: a failure, or a warning that names the cause.
+**Silently wrong**: success, but work was lost or data changed. Scripts that need a feature a runner lacks are not counted in its row.
 
-\`npm run bench -- truth --write\` measures it and writes this page. The scripts are plain files in
-[bench/truth/cases](../bench/truth/cases): the first line says what the script is about, the second holds the expected outcome. Measured on
+\`npm run bench -- truth --write\` takes the measurements and writes this page. The scripts are plain files in
+[bench/truth/cases](../bench/truth/cases): the first line describes the script, the second gives the expected outcome. Measured on
 ${date} on ${cpus()[0]?.model.trim()}, Node ${process.versions.node}; each script ran once, with a time limit of ${TIMEOUT_MS / 1000} s.
 
 | runner | scripts | right | loud | silently wrong |
@@ -197,10 +197,10 @@ By kind of script, as right / loud / silently wrong:
 | --- | ${results.map(() => "--:").join(" | ")} |
 ${byGroup.join("\n")}
 
-How the peers are embedded: \`node\` and \`deno\` run a program that prints what the script returned, and a printed value counts as right where it
-shows what it is. The others get the tools as host functions that call the same mock API with \`fetch\` and \`JSON.parse\`, as their own
-documentation does. None has an importer for OpenAPI, MCP or GraphQL, so those scripts are left out for them; so are scripts that end in
-an expression instead of a \`return\`. TypeScript is translated before it is given to them. The embedding is in
+\`node\` and \`deno\` run a program that prints the script's return value; a printed value counts as right if it is
+unambiguous. The other peers get the tools as host functions that call the same mock API with \`fetch\` and \`JSON.parse\`, as in their own
+documentation. None of the peers can import OpenAPI, MCP or GraphQL, so those scripts are not counted for them; nor are scripts that end in
+an expression instead of a \`return\`. TypeScript is compiled to JavaScript for them first. The embedding is in
 [bench/truth/peers.ts](../bench/truth/peers.ts).
 `;
 }
