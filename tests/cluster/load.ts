@@ -8,9 +8,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 export interface LoadReport {
   requests: number;
-  /** Of them, scripts that were submitted. */
+  /** Submitted scripts among them. */
   runs: number;
-  /** What became of those that failed, with the second in which they were sent. */
+  /** Outcome of the failed requests, with the second in which they were sent. */
   failures: string[];
   /** Processes that did not end as they should, or are not there. */
   lost: string[];

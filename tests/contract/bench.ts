@@ -30,7 +30,6 @@ export interface Run {
   output: Record<string, unknown>;
   // biome-ignore lint/suspicious/noExplicitAny: JSON of a script, looked into by the cases.
   result: any;
-  /** Whether `setResult` was called. */
   hasResult: boolean;
   states: string[];
   usage: Partial<Usage>;
@@ -41,7 +40,7 @@ export interface Run {
   /** Calls of the tool `hang` whose signal has aborted. */
   aborted: number;
   wallMs: number;
-  /** What the run wrote, by name. */
+  /** Files written by the run, by name. */
   artifacts: Record<string, Buffer>;
 }
 
@@ -55,7 +54,7 @@ export interface Started {
 
 type RunOptions = Partial<ExecutionOptions> &
   Pick<ExecutionInput, "ref" | "input"> & {
-    /** What is in the workspace. */
+    /** Contents of the workspace. */
     files?: Record<string, string | Uint8Array>;
     maxWorkspaceBytes?: number;
   };

@@ -4,7 +4,7 @@ import type { LocalRuntime } from "#client/kernel/local-model.ts";
 import { generateToolDocs } from "#kernel/tool-docs/tool-docs.ts";
 import type { EnvironmentBindings, EnvironmentModule, EnvironmentStatus, ErrorDetail } from "#sdk";
 
-/** What the suite looks for under other names than the runtime has. */
+/** Fields that the suite expects under other names than the runtime's. */
 export function instantiateKernel(): EnvironmentModule {
   let runtime: LocalRuntime | null = null;
   let bindings: EnvironmentBindings;

@@ -176,7 +176,7 @@ describe.each(Object.entries(ENVIRONMENTS))("%s", (_name, { instantiate, config 
     return { eid, recording, ended };
   }
 
-  /** Runs until the place is reached, freezes and kills; null: it ended before. */
+  /** Runs until the chosen point, freezes and kills. Returns null if the run ended before. */
   async function runToPause(code: string, checkpoint: unknown, place: History["pauses"][number]) {
     const run = start(code, checkpoint);
     const reached = Promise.withResolvers<void>();

@@ -22,7 +22,7 @@ export interface Example {
   expected: Record<string, unknown>;
 }
 
-/** Of the API that api-walk.ts reads: started by the test. */
+/** Origin of the API that api-walk.ts reads; the test starts it. */
 const SHOP_PORT = 39_371;
 export const SHOP_ORIGIN = `http://127.0.0.1:${SHOP_PORT}`;
 
@@ -258,7 +258,6 @@ export function listScripts(): string[] {
   );
 }
 
-/** What is submitted. */
 export function readSubmission({
   file,
   document,

@@ -28,7 +28,7 @@ let dataDirectory: string;
 let server: StartedServer;
 let shop: Awaited<ReturnType<typeof startShop>>;
 let orders: Awaited<ReturnType<typeof startOrders>>["orders"];
-/** What the first server answered for each process, by id. */
+/** Responses of the first server for each run, by id. */
 const records = new Map<number, unknown>();
 
 beforeAll(async () => {

@@ -18,9 +18,9 @@ export interface Answer {
 
 export interface StartedServer extends AsyncDisposable {
   origin: string;
-  /** Of the shell that became npm, which leads the process group of the server. */
+  /** Process id of the shell that became npm, which leads the server's process group. */
   pid: number;
-  /** What it has printed so far, both streams. */
+  /** Output so far, both streams. */
   log(): string;
   request(method: string, route: string, body?: unknown): Promise<Answer>;
   /**
@@ -130,7 +130,7 @@ export async function startServer(
   };
 }
 
-/** As a terminal does it: Ctrl-C reaches every process of the foreground group. */
+/** Like a terminal: Ctrl-C reaches every process of the foreground group. */
 function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
   try {
     process.kill(-(child.pid as number), signal);

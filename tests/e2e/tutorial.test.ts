@@ -43,7 +43,7 @@ let clone: string;
 let port: number;
 let ordersPort: number;
 let server: StartedServer | null = null;
-/** What was left running, the latest last. */
+/** Programs left running, the latest last. */
 const terminals: Terminal[] = [];
 /** The id that a reader has on the screen. */
 let approval = "apr_";

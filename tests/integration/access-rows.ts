@@ -1,7 +1,7 @@
 /** What every route of the document is about, and which scope opens it: the rows of access-matrix.test.ts. */
 import type { Scope } from "#api/http/auth.ts";
 
-/** What a route is about: one process, one service, one tool, a list of those, or nothing that belongs to anybody. */
+/** Resource of a route: one process, one service, one tool, a list of those, or nothing that has an owner. */
 type About = "process" | "service" | "tool" | "processes" | "services" | "tools" | "nothing";
 
 /** `opens`: the scope without which it answers 403; null: any key; "public": no key at all. */

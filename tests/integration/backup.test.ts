@@ -175,7 +175,7 @@ test.skipIf(programs === null)(
     expect(records.map(({ action }: { action: string }) => action)).toEqual(
       expect.arrayContaining(["service.install", "policy.create"]),
     );
-    // What was running when the dump was made is nobody's run now.
+    // Runs that were active when the dump was taken have no owner now.
     await expect
       .poll(async () => (await ask("GET", `${second.url}/processes/${endless.id}`)).reason, {
         timeout: 25_000,

@@ -1,4 +1,4 @@
-/** What a network does to connections of the pool: the statement that it struck fails, and those after it work. */
+/** Network failures on pool connections: the affected statement fails, later ones work. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { createPool, isDatabaseUnavailable, type Pool } from "#api/db/pool.ts";
 import { createTestDatabase, type TestDatabase } from "./harness/database.ts";

@@ -1,4 +1,4 @@
-/** What one key may keep: counted over uploads, given files and artifacts, each content once, whoever asks at the same time. */
+/** Storage quota of a key: uploads, given files and artifacts, each content once, also with concurrent requests. */
 import { randomBytes, randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { BUILTIN_MODULES } from "#api/components/modules/builtins.ts";

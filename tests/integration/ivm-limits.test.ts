@@ -1,4 +1,4 @@
-/** What a run in an isolate may use, and that going over it ends that run only. */
+/** Limits of a run in an isolate: exceeding one ends that run only. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type IvmHarness, openIvm } from "./ivm-environment.ts";
 

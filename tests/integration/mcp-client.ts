@@ -14,7 +14,7 @@ export interface ToolAnswer {
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
   value: any;
   isError: boolean;
-  /** What follows the JSON: embedded resources and links. */
+  /** Content after the JSON: embedded resources and links. */
   attached: unknown[];
 }
 

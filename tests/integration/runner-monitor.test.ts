@@ -1,4 +1,4 @@
-/** What the monitor sees of a process that hides from the limits of the kernel: memory that is nobody's data, and threads. */
+/** The monitor detects what the kernel's limits miss: memory that is not data, and threads. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";

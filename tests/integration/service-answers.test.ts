@@ -1,4 +1,4 @@
-/** What services answer, as scripts, direct calls and records see it, in both environments. */
+/** Results of services as scripts, direct calls and records see them, in both environments. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

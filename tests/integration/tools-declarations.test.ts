@@ -22,7 +22,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** What tsc says about a script over the declarations; empty when it compiles. */
+/** Errors that tsc reports for a script with the declarations; empty if it compiles. */
 async function compile(declarations: string, script: string, lib = ["es2024"]): Promise<string> {
   await writeFile(path.join(folder, "types.d.ts"), declarations);
   await writeFile(path.join(folder, "script.ts"), `export {};\n${script}`);

@@ -1,4 +1,7 @@
-/** What a script finds of tools, in both environments: calls, search, details, documentation, as the key's role allows. */
+/**
+ * Tools as scripts see them, in both environments: calls, search, details and documentation, limited by the key's
+ * role.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { BuiltinModule } from "#api/components/modules/builtins.ts";
 import { startToolsServer, type ToolsServer } from "./tools-server.ts";

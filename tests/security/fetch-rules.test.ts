@@ -31,7 +31,7 @@ async function listen(seen: Seen[], isTls: boolean, answer: RequestListener) {
   return { server, port: (server.address() as AddressInfo).port };
 }
 
-/** What came to the origin of the rules, and to others on this machine. */
+/** Requests received at the origin of the rules, and at other servers on this machine. */
 const allowed: Seen[] = [];
 const forbidden: Seen[] = [];
 let api: Awaited<ReturnType<typeof listen>>;

@@ -24,7 +24,7 @@ function openTerminal(isTty: boolean): Terminal & { text(): string } {
 
 const openStreams = (isTty: boolean) => ({ stdout: openTerminal(isTty), stderr: openTerminal(isTty) });
 
-/** Of rows that are pairs. */
+/** For rows that are pairs. */
 const COLUMNS = { A: (row: string[]) => row[0], B: (row: string[]) => row[1] };
 
 const DANGEROUS = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/u;

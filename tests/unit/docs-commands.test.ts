@@ -1,4 +1,4 @@
-/** What the documentation tells people to type, set or ask exists: commands, flags, variables, routes, scripts of npm. */
+/** Checks that commands, flags, variables, routes and npm scripts named in the documentation exist. */
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";

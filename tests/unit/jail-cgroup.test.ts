@@ -105,7 +105,6 @@ describe("cgroup v2", () => {
 
 describe("cgroup v1", () => {
   const cgroup = "9:memory:/docker/abc\n8:pids:/docker/abc\n3:cpu,cpuacct:/docker/abc\n0::/\n";
-  /** What is mounted there. */
   const makeTrees = (files: Record<string, string> = { tasks: "" }) =>
     ["memory", "pids", "cpu,cpuacct"]
       .map((controllers) => {

@@ -21,7 +21,7 @@ function verdictName(verdict: Verdict): string {
   return typeof verdict === "string" ? verdict : `errno ${verdict.errno}`;
 }
 
-/** What the policy says, straight from its data. */
+/** Verdict of the policy, computed directly from its data. */
 function expected(
   policy: Policy,
   architecture: Architecture,

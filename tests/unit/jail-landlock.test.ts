@@ -1,4 +1,4 @@
-/** What is asked of Landlock on each of its ABIs: a kernel refuses rights and structures it does not know. */
+/** Landlock requests on each ABI: a kernel rejects rights and structures it does not know. */
 import { describe, expect, it } from "vitest";
 import type { Kernel, KernelArgument } from "#runner/jail/kernel/syscalls.ts";
 import { landlockAbi, landlockScope, restrictToFiles } from "#runner/jail/landlock.ts";

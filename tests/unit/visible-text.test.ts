@@ -1,4 +1,4 @@
-/** What a person is shown of a script's text before they decide. */
+/** Display of a script's text to an approver before the decision. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import {

@@ -1,4 +1,4 @@
-/** What the console keeps of what a script prints: bounded in characters and in pieces, and what is dropped is counted. */
+/** The console limits kept output in characters and pieces, and counts what it drops. */
 import { expect, test } from "vitest";
 import { addChunk, NOTHING, type Printed } from "../../web/runs/printed.ts";
 

@@ -41,7 +41,7 @@ function makeProcess() {
 
 type Answer = "forked" | "failed" | "nonsense" | "silence";
 interface Machine {
-  /** What startZygote does next. */
+  /** Next result of startZygote. */
   canStart: boolean;
   answer: Answer;
   /** Each zygote that was started. */

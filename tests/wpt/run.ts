@@ -104,7 +104,7 @@ const PROGRAMS: Record<string, (request: Request, query: URLSearchParams) => Res
 
 const NULL_BODY = ["204", "205", "304"];
 
-/** What is escaped are bytes, not characters. */
+/** Bytes are escaped, not characters. */
 function contentOf(url: string): Buffer<ArrayBuffer> {
   return Buffer.from(unescape(/[?&]content=([^&]*)/.exec(url)?.[1] ?? ""), "latin1");
 }

@@ -45,7 +45,7 @@ export const unfinishedCases: EnvironmentCase[] = [
       expect(done.calls).toHaveLength(6);
       expect(done.stdout.split("\n").sort()).toEqual(["", "done 1", "done 2", "done 3"]);
       expect(Object.keys(done.artifacts).sort()).toEqual(["f1", "f2", "f3"]);
-      // What was pushed after the script had returned its list belongs to the list.
+      // The result includes items pushed after the script returned its list.
       expect([...done.result].sort()).toEqual([1, 2, 3]);
     },
   },

@@ -45,7 +45,7 @@ export async function listTemplates(): Promise<string[]> {
   return (await readdir(path.join(CHART, "templates"))).filter((name) => name.endsWith(".yaml"));
 }
 
-/** What `helm template` makes of the values; rejects with what helm says. */
+/** Output of `helm template` for these values; rejects with helm's message. */
 export async function render(helm: string, values: object, release = "test"): Promise<Manifest[]> {
   const home = await mkdtemp(path.join(tmpdir(), "cyrnel-helm-home-"));
   try {
@@ -65,7 +65,7 @@ export async function render(helm: string, values: object, release = "test"): Pr
   }
 }
 
-/** What Kubernetes' schemas say against a manifest. */
+/** Violations of Kubernetes' schemas in a manifest. */
 export function checkSchema(manifest: Manifest): string[] {
   const kind = KINDS[manifest.kind];
   if (kind === undefined) return [`no schema for ${manifest.apiVersion} ${manifest.kind}`];

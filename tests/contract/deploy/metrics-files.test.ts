@@ -50,7 +50,7 @@ beforeAll(async () => {
   }
 });
 
-/** Of a server whose metrics have all been told something. */
+/** From a server on which every metric has a value. */
 async function scrape(): Promise<string> {
   const metrics = createMetrics();
   const usage = { queuedMs: 1, startMs: 1, wallMs: 1, cpuMs: 1, peakMemoryBytes: 1, toolCalls: 1 };
@@ -110,7 +110,7 @@ async function scrape(): Promise<string> {
 const fill = (expr: string) =>
   Object.entries(VARIABLES).reduce((text, [name, value]) => text.replaceAll(name, value), expr);
 
-/** What is wrong with an expression: it does not parse, or names what no server shows. */
+/** Lists what is wrong with an expression: it does not parse, or it names a metric that no server exposes. */
 function findProblems(expr: string): string[] {
   const text = fill(expr);
   const problems: string[] = [];

@@ -42,7 +42,7 @@ export interface OpenPage {
   forgive(expected: RegExp): Promise<void>;
   /** How much what stood there has moved by itself since the last question, as browsers count it (layout shift). */
   readShift(): Promise<number>;
-  /** What axe finds not to be accessible, one line each. */
+  /** Accessibility violations found by axe, one line each. */
   audit(): Promise<string[]>;
 }
 

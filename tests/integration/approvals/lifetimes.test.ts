@@ -31,7 +31,7 @@ async function stop(on: ApprovalsServer): Promise<void> {
   await on[Symbol.asyncDispose]();
 }
 
-/** Of a process that nobody is asked about any more: `?wait` also answers while it is paused. */
+/** For a run without pending approvals: `?wait` also returns while the run is paused. */
 function ended(on: ApprovalsServer, id: number) {
   return until(`process ${id} has ended`, async () => {
     const record = await on.read(id);

@@ -140,7 +140,7 @@ test("a run detached at the moment of its decision is still replayed", async () 
   const id = await on.submit(SCRIPT);
   const [approval = ""] = await on.paused(id);
   await childIsGone();
-  // What a decision leaves that a server took the dead owner's run away from.
+  // State after a decision when another replica has taken over the dead owner's run.
   await database.pool`
     update approvals set state = 'approved', decided_at = clock_timestamp(), decided_by = 'boss' where id = ${approval}`;
   await expectDone(id);

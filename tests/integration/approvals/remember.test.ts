@@ -39,7 +39,7 @@ async function submit(person: Person): Promise<number> {
   return answer.body.id;
 }
 
-/** What becomes of a call by a script of this key. */
+/** Outcome of a call by a script of this key. */
 async function outcomeFor(person: Person): Promise<"made" | "asked" | "blocked"> {
   const id = await submit(person);
   const record = await until(`process ${id} has ended or asks`, async () => {

@@ -1,4 +1,4 @@
-/** What is written of one run at the same time, over real connections: nothing waits for itself, nothing is lost. */
+/** Concurrent writes for one run over real connections: no deadlock, no lost write. */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createApprovalStore } from "#api/approvals/run-approvals.ts";

@@ -1,4 +1,4 @@
-/** What waits for people is measured by itself: no tool is slow because a person was at lunch. */
+/** Waiting for approvers is measured separately, so a slow decision does not make a tool look slow. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { until } from "../processes-server.ts";

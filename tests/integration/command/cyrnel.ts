@@ -12,7 +12,7 @@ export interface Ended {
   code: number | NodeJS.Signals;
   stdout: string;
   stderr: string;
-  /** Of standard output. */
+  /** Bytes of standard output. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
   json(): any;
 }

@@ -11,10 +11,10 @@ const START_TIMEOUT_MS = 60_000;
 
 export interface MainProcess {
   readonly child: ChildProcess;
-  /** What it wrote so far. */
+  /** Output so far. */
   stdout(): string;
   stderr(): string;
-  /** Where it listens, once it says so; rejects when it ends first. */
+  /** Resolves with the address once the server reports it; rejects if the server ends first. */
   listening(): Promise<string>;
   /** Exit code, or the signal that ended it. */
   ended(): Promise<number | NodeJS.Signals>;

@@ -53,7 +53,7 @@ export interface TestServer extends AsyncDisposable {
   post(path: string, json?: unknown, headers?: Record<string, string>): Promise<Answer>;
   /** Log lines so far, parsed. */
   logs(): Record<string, unknown>[];
-  /** Whether the server believes that the database answers; tests may turn it off. */
+  /** True if the server believes that the database responds; tests may turn it off. */
   setReachable(reachable: boolean): void;
   /** Stops the server, and checks that it left no connection behind. Idempotent. */
   stop(): Promise<void>;

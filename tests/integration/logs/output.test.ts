@@ -22,7 +22,6 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** What is in the pipe now. */
 function readAvailable(): string {
   const buffer = Buffer.alloc(1024 * 1024);
   try {

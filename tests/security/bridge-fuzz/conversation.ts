@@ -43,7 +43,7 @@ export interface Conversation {
   greeting: Step | null;
   cut: "whole" | "frames" | "pieces" | "crumbs";
   pace: "sync" | "microtask" | "immediate";
-  /** What the child does with what the host sends it. */
+  /** Reaction of the child to the host's messages. */
   reading: "all" | "slow" | "never" | "breaks";
   /** How the child goes away once it has said everything; `silence`: it does not. */
   leaving: "end" | "destroy" | "error" | "silence";

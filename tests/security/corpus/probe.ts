@@ -8,7 +8,7 @@ import type { Bench, Run } from "../../contract/bench.ts";
 export interface Probe {
   /** Stable and unique: `<family>.<name>`. */
   id: string;
-  /** What would be stolen or broken if the attack worked. */
+  /** Loot or damage if the attack worked. */
   steals: string;
   /** Numbers of the list of attacks the corpus started from; absent for the families added to it. */
   entries?: readonly number[];

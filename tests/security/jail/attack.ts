@@ -6,7 +6,7 @@
 import { allocate, type Kernel } from "#runner/jail/kernel/syscalls.ts";
 import { type Architecture, type SyscallName, syscallNumber } from "#runner/jail/seccomp/syscall-numbers.ts";
 
-/** What an attack aims at; made by the driver, all of it harmless. */
+/** Targets of an attack; the driver creates them, all harmless. */
 export interface Targets {
   /** A readable file outside the jail. */
   canary: string;

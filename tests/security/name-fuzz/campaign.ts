@@ -15,12 +15,12 @@ import { hostileName, hostileSpecifier, mayNameAFile } from "./names.ts";
 
 export interface NameCampaign {
   names: number;
-  /** Of them, those that files may have. */
+  /** Valid file names among them. */
   taken: number;
   specifiers: number;
-  /** Of them, those that lead to a file or a module. */
+  /** Names among them that lead to a file or a module. */
   found: number;
-  /** What broke, each with the seed that replays it. */
+  /** Failures, each with the seed that replays it. */
   faults: string[];
 }
 

@@ -16,7 +16,7 @@ import { hostileLock, hostileManifest, hostileModule, hostileTarball } from "./i
 
 export interface Judged {
   count: number;
-  /** Of them, those that were not refused. */
+  /** Inputs among them that were accepted. */
   taken: number;
 }
 
@@ -25,7 +25,7 @@ export interface PackageCampaign {
   manifests: Judged;
   locks: Judged;
   bundles: Judged;
-  /** What broke, each with the seed that replays it. */
+  /** Failures, each with the seed that replays it. */
   faults: string[];
 }
 

@@ -108,7 +108,7 @@ const resolvers = {
   },
 };
 
-/** As graphql-yoga serves it. */
+/** Same format as graphql-yoga. */
 export function createRichServer() {
   return createYoga({
     schema: createSchema({ typeDefs: RICH_SDL, resolvers }),

@@ -1,4 +1,4 @@
-/** What a server says about its tools, and what becomes of it. */
+/** Conversion of a server's list of tools. */
 import { describe, expect, test } from "vitest";
 import { assignIds, offerTools } from "#modules/mcp/generate/tools.ts";
 import { TOOL_ID_PATTERN } from "#sdk";

@@ -1,4 +1,4 @@
-/** What comes back: bodies of every kind, redirects, retries; and servers that are slow, endless, huge, broken or gone. */
+/** Responses: bodies of every kind, redirects, retries; servers that are slow, endless, huge, broken or gone. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { expect, test } from "vitest";

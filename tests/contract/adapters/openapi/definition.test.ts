@@ -1,4 +1,4 @@
-/** What a document becomes: tools, ids, schemas, settings; and which documents are refused. */
+/** Conversion of a document to tools, ids, schemas and settings; refused documents. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { AdapterModule, JSONSchema, ServiceDefinition, ToolDefinition } from "#sdk";
 import { serviceDefinitionSchema } from "#sdk";

@@ -1,4 +1,4 @@
-/** What goes over the wire: every style of parameters, bodies, servers; and what a script cannot do with its parameters. */
+/** Requests: every parameter style, bodies, servers; and limits on what a script can do with its parameters. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { prepareRequest, urlOf } from "#modules/openapi/call/request.ts";

@@ -26,12 +26,12 @@ export interface AdapterUnderTest {
   moduleConfig?: Record<string, unknown>;
   /** A definition whose tools lead to `url`. */
   define(url: string): string;
-  /** Of the service. `maxResponseBytes` and `timeoutMs` are added by cases. */
+  /** Settings of the service. Cases add `maxResponseBytes` and `timeoutMs`. */
   config?(url: string): Record<string, unknown>;
   secrets: Record<string, unknown>;
   /** An honest server; `filler` is a text that it adds to its answer. */
   reply(request: Received, filler: string): Reply;
-  /** Whether a request is the call of a tool, where there are others. */
+  /** True if a request is the call of a tool. */
   isCall?(request: Received): boolean;
   /** A call and what comes of it: of a tool that changes something. */
   call: { toolId: string; parameters: Record<string, unknown>; result: unknown };

@@ -1,4 +1,6 @@
-/** What every adapter does alike. A case gets a bench of its own; a difference is declared by the adapter's test file. */
+/**
+ * Behaviour common to all adapters. Every case gets its own bench; an adapter's test file declares its differences.
+ */
 import { inspect } from "node:util";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
@@ -177,7 +179,7 @@ export const ADAPTER_CASES: readonly AdapterCase[] = [
       await bench.hydrate("two", { secrets: { ...bench.subject.secrets, ...otherSecrets(bench) } });
       await bench.call("two");
       const [other] = bench.received.slice(anonymous).filter(isCall);
-      // What a request carries depends on the secret.
+      // The request depends on the secret.
       expect(other?.headers).not.toEqual(calls[0]?.headers);
     },
   },

@@ -1,4 +1,4 @@
-/** What has to hold however the steps of a process, its children, its people and its servers come between each other. */
+/** Invariants for every interleaving of the steps of a run, its children, its approvers and its servers. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { type Operation, type SimpleOperation, type Tables, World } from "./world.ts";
@@ -53,7 +53,7 @@ export async function checkInterleaving(
   return world;
 }
 
-/** What was approved has been done, although others still wait. */
+/** Approved calls have been made, even if others still wait. */
 async function checkAllDone(world: World, operations: readonly Operation[]): Promise<void> {
   const flat = flatten(operations);
   for (const [seq, state] of (await world.read()).states) {

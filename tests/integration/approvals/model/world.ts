@@ -19,7 +19,7 @@ import type { ToolCall, ToolCalls } from "#api/tools/contract.ts";
 
 export interface SimpleOperation {
   kind: "safe" | "risky" | "ask";
-  /** Whether a person decides; always of `ask`. */
+  /** True if an approver decides; always true for `ask`. */
   asks: boolean;
 }
 export type Operation = SimpleOperation | { kind: "together"; operations: SimpleOperation[] };
@@ -34,11 +34,11 @@ export interface Tables {
   carry(id: number, claim: string): Promise<RestoredRun | string>;
   finish(id: number, claim: string, exitState: string): Promise<boolean>;
   terminate(id: number, claim: string): Promise<boolean>;
-  /** Of a process that no child holds. */
+  /** Applies to a run that no child holds. */
   cancel(id: number): Promise<boolean>;
   /** Null when it was decided before. */
   decide(approval: string, state: Exclude<ApprovalState, "pending">): Promise<{ isQueued: boolean } | null>;
-  /** What a starting server does. */
+  /** Steps of a starting server. */
   recover(): Promise<void>;
   read(id: number): Promise<{
     state: string;
@@ -150,14 +150,14 @@ export class World {
     throw new Error(`it never comes to rest: ${this.trace.slice(-40).join(", ")}`);
   }
 
-  /** What the server does next, in whatever order. */
+  /** Next steps of the server, in any order. */
   async #listSteps(): Promise<Step[]> {
     const { state } = await this.#tables.read(this.#id);
     const isFree = state === "queued" && this.#live === null && this.#leaving === 0;
     return [...this.#steps, ...(isFree ? [{ label: "claim", go: () => void this.#start() }] : [])];
   }
 
-  /** What people do, and time. */
+  /** Steps of approvers, and time. */
   async #listPeople(): Promise<Step[]> {
     const { pending } = await this.#tables.read(this.#id);
     const live = this.#live;
