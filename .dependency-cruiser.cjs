@@ -102,7 +102,7 @@ const floorRules = Object.entries(FLOORS).flatMap(([room, floors]) =>
       from: { path: `^${room}/${part}` },
       to: {
         path: `^${room}/(${floors.slice(floor).flat().join("|")})`,
-        pathNot: `^${room}/${part}|^api/processes/model/tool-host`,
+        pathNot: `^${room}/${part}`,
       },
     })),
   ),

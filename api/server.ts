@@ -182,7 +182,7 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
     async checkSchema(schema) {
       const key = `ask ${digestQuestion({ message: "", schema }).toString("hex")}`;
       const outcome = await tools.validator.check("schemas", key, async () => schema, {}, "answer");
-      return outcome.kind === "fits" || outcome.kind === "misfit" ? null : outcome.message;
+      return outcome.kind === "valid" || outcome.kind === "invalid" ? null : outcome.message;
     },
     countSlots: () => modules.environments.active()?.status()?.slots ?? null,
     log: logger,
@@ -331,7 +331,7 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
   let stopping: Promise<void> | null = null;
   const stop = () => {
     lifecycle.startDraining();
-    if (stopping === null) replicas.tellDraining();
+    if (stopping === null) replicas.publishDraining();
     stopping ??= close.disposeAsync();
     return stopping;
   };
@@ -350,7 +350,7 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
     leave() {
       lifecycle.startLeaving();
       processes.leave();
-      replicas.tellDraining();
+      replicas.publishDraining();
     },
     stop,
     [Symbol.asyncDispose]: stop,

@@ -65,7 +65,7 @@ export function compileCheck(schema: JSONSchema, kind: CheckKind = "parameters")
   return { fits, fitsPlainly: validate, listIssues: () => describeIssues(validate.errors ?? []) };
 }
 
-export function describeMisfit(path: string, issues: readonly ParameterIssue[]): string {
+export function describeMismatch(path: string, issues: readonly ParameterIssue[]): string {
   const listed = issues.slice(0, MAX_LISTED_ISSUES).map((issue) => `${issue.path} ${issue.message}`);
   const more = issues.length > listed.length ? ` (and ${issues.length - listed.length} more)` : "";
   return `The parameters of ${path} are invalid: ${listed.join("; ")}${more}.`;

@@ -7,7 +7,7 @@ import type { JSONSchema } from "#sdk";
 import type { RememberedRule } from "../access/policies/service.ts";
 import { AppError } from "../errors.ts";
 import { KEYLESS } from "../http/auth.ts";
-import { tell } from "./expiry.ts";
+import { announceDecision } from "./expiry.ts";
 import type { ApproveBody, DenyBody } from "./model.ts";
 import type { ApprovalsOptions, Decider } from "./ports.ts";
 import { type ApprovalRecords, isOwnRequest } from "./records.ts";
@@ -58,7 +58,7 @@ export function createDeciding(
         return { decided, isQueued };
       });
       if (decided !== null) {
-        await beforeTelling().finally(() => tell(processes, decided, isQueued));
+        await beforeTelling().finally(() => announceDecision(processes, decided, isQueued));
         // The next reader of the process finds it running.
         await Promise.race([
           processes.whenResumed(row.processId),
@@ -125,10 +125,10 @@ export function createDeciding(
     const hash = createHash("sha256").update(JSON.stringify(schema)).digest("hex");
     const outcome = await options.checkAnswer(decider.name, `ask ${hash}`, schema, answer);
     switch (outcome.kind) {
-      case "fits":
+      case "valid":
         refuseRounding(outcome.parameters, schema);
         return outcome.parameters;
-      case "misfit":
+      case "invalid":
         throw refuseBody(
           outcome.issues.map(({ path, message }) => ({
             path: path.replace(/^parameters/, "body.data"),

@@ -30,7 +30,7 @@ export function createExpiry({ pool, processes, audit }: ApprovalsOptions): Expi
         outcome: "ok",
         processId,
       });
-      tell(processes, row, isQueued);
+      announceDecision(processes, row, isQueued);
     }
   }
 
@@ -40,7 +40,7 @@ export function createExpiry({ pool, processes, audit }: ApprovalsOptions): Expi
       await expireAll(await listOrphans(pool, null, MAX_SWEPT), "The tool was removed.");
       const waiting = processes.waitingApprovals();
       if (waiting.length === 0) return;
-      for (const row of await listDecided(pool, waiting)) processes.noteApproval(row.processId, row);
+      for (const row of await listDecided(pool, waiting)) processes.recordApproval(row.processId, row);
     },
     async expireOrphans(serviceId) {
       await expireAll(await listOrphans(pool, serviceId, MAX_SWEPT), "The tool was removed.");
@@ -49,11 +49,11 @@ export function createExpiry({ pool, processes, audit }: ApprovalsOptions): Expi
 }
 
 /** Told here and not only by the notice, so that what waits in this server goes on at once. */
-export function tell(
+export function announceDecision(
   processes: WaitingProcesses,
   row: Pick<ApprovalRow, "id" | "processId" | "state" | "reason">,
   isQueued: boolean,
 ): void {
-  processes.noteApproval(row.processId, row);
-  if (isQueued) processes.noteRequeued(row.processId);
+  processes.recordApproval(row.processId, row);
+  if (isQueued) processes.recordRequeued(row.processId);
 }

@@ -19,8 +19,8 @@ export interface Decider extends CallCaller {
 export interface WaitingProcesses {
   lockForDecision(db: Db, processId: number): Promise<void>;
   requeue(db: Db, processId: number, approval: string): Promise<boolean>;
-  noteRequeued(processId: number): void;
-  noteApproval(processId: number, approval: Pick<ApprovalRow, "id" | "state" | "reason">): void;
+  recordRequeued(processId: number): void;
+  recordApproval(processId: number, approval: Pick<ApprovalRow, "id" | "state" | "reason">): void;
   whenResumed(processId: number): Promise<void>;
   waitingApprovals(): string[];
 }

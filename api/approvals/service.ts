@@ -43,7 +43,7 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
   async function onNotice(id: string): Promise<void> {
     try {
       const [row] = await listDecided(pool, [id]);
-      if (row !== undefined) processes.noteApproval(row.processId, row);
+      if (row !== undefined) processes.recordApproval(row.processId, row);
     } catch (error) {
       log.warn({ err: error }, "a decision is looked for again at the next sweep");
     }

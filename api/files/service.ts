@@ -109,7 +109,7 @@ export function createFiles(deps: FilesDeps) {
     return open(found.file, key);
   }
 
-  function noteRefusal(error: unknown): never {
+  function recordRefusal(error: unknown): never {
     const reason = error instanceof AppError ? UPLOAD_REFUSALS[error.code] : undefined;
     if (reason !== undefined) onRefused(reason);
     throw error;
@@ -150,7 +150,7 @@ export function createFiles(deps: FilesDeps) {
      * Stores the bytes as they arrive; `takes` opens them after the upload is accepted. Throws body_too_large,
      * too_many_uploads, storage_full, and errors of the bytes.
      */
-    upload: (...given: Parameters<typeof takeUpload>) => takeUpload(...given).catch(noteRefusal),
+    upload: (...given: Parameters<typeof takeUpload>) => takeUpload(...given).catch(recordRefusal),
 
     async list(
       viewer: Viewer,

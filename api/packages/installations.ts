@@ -9,7 +9,7 @@ import type { ModuleLogger } from "#sdk";
 import { InstallProblem, type InstallRequest } from "./install/installer.ts";
 import { shareHash } from "./install/lock.ts";
 import type { InstalledTree, InstallStep, TreeMember } from "./install/messages.ts";
-import { endInstallation, type InstallationRow, noteStep } from "./store-installations.ts";
+import { endInstallation, type InstallationRow, recordStep } from "./store-installations.ts";
 import type { NewPackage } from "./storing.ts";
 import type { Trials } from "./trials.ts";
 
@@ -175,7 +175,7 @@ function trackProgress(db: Db, id: string): Progress {
     noted = latest;
     notedAtMs = performance.now();
     // Continues while the database is down.
-    if (!(await noteStep(db, id, latest).catch(() => true))) lost.abort();
+    if (!(await recordStep(db, id, latest).catch(() => true))) lost.abort();
   }
   const timer = setInterval(() => {
     const isDue = latest !== noted || performance.now() - notedAtMs > HEARTBEAT_MS;

@@ -43,7 +43,7 @@ export async function beginInstallation(
 }
 
 /** Returns false if the installation was given up. */
-export async function noteStep(
+export async function recordStep(
   db: Db,
   id: string,
   { step, done, total }: { step: InstallStep; done: number; total: number | null },

@@ -129,7 +129,7 @@ export function createOwnership(options: OwnershipOptions): Ownership {
       const judging = { replica: peers.id, unheld: null, maxSilentMs: peers.maxSilentMs };
       const { queued, ended } = await recoverRuns(db, judging, true);
       open.defer(
-        peers.onNews((news, ids) => {
+        peers.onEvent((news, ids) => {
           if (news === "kill") checkKilled(ids).catch(() => {});
         }),
       );

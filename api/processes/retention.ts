@@ -10,8 +10,8 @@ import {
   deleteOldIdempotencyKeys,
   type FinishedPosition,
   findNewestFinished,
-  noteFinishedCount,
   readFinishedCount,
+  recordFinishedCount,
   stepBack,
 } from "./store/retention.ts";
 
@@ -70,7 +70,7 @@ export async function removeBeyond(
     const room = max + Math.floor(max / 100) - known.counted;
     const fresh = room < 0 ? 0 : await countFinishedBetween(db, known, newest, room + 1);
     if (fresh <= room) {
-      await noteFinishedCount(db, known, { ...newest, counted: known.counted + fresh });
+      await recordFinishedCount(db, known, { ...newest, counted: known.counted + fresh });
       return 0;
     }
   }
@@ -82,7 +82,7 @@ export async function removeBeyond(
     if (signal?.aborted) return removed;
     if (batch === 0) break;
   }
-  await noteFinishedCount(db, known, { ...newest, counted });
+  await recordFinishedCount(db, known, { ...newest, counted });
   return removed;
 }
 

@@ -11,7 +11,7 @@ import { Admission, createQueueEstimates } from "./admission/admission.ts";
 import type { RunRegistry } from "./live/registry.ts";
 import { ProcessFeed } from "./live/registry.ts";
 import type { ProcessFiles } from "./model/files.ts";
-import { ALONE, type Peers } from "./model/peers.ts";
+import { type Peers, STANDALONE } from "./model/peers.ts";
 import type { RunObserver } from "./model/records.ts";
 import type { ListQuery, RunSignalBody } from "./model/schemas.ts";
 import type { ApprovalState } from "./model/states.ts";
@@ -213,11 +213,11 @@ function createDecisions(context: ProcessesContext, admission: Admission, pausin
   return {
     /** Call first in a transaction that decides about an approval: nothing else changes the run's pauses meanwhile. */
     lockForDecision: (transaction: Db, id: number) => lockProcess(transaction, id),
-    /** Call inside the deciding transaction: queues the run if its child has exited. After the commit, call `noteRequeued`. */
+    /** Call inside the deciding transaction: queues the run if its child has exited. After the commit, call `recordRequeued`. */
     requeue: (transaction: Db, id: number, approval: string) => requeueRun(transaction, id, approval),
-    noteRequeued: (id: number) => admission.noteRequeued(id),
+    recordRequeued: (id: number) => admission.recordRequeued(id),
     /** An approval was asked for or decided, here or elsewhere. Idempotent. */
-    noteApproval(id: number, approval: { id: string; state: ApprovalState; reason: string | null }): void {
+    recordApproval(id: number, approval: { id: string; state: ApprovalState; reason: string | null }): void {
       const live = registry.get(id);
       if (live?.hasApprovals) live.approvals.decide(approval.id, approval.state, approval.reason);
       feed.notify(id, "data");
@@ -235,7 +235,7 @@ function createDecisions(context: ProcessesContext, admission: Admission, pausin
 
 /** Builds the parts of the feature, and the context that operations share. */
 function openParts(deps: ProcessesDeps) {
-  const { db, environments, registry, log, config, redactor, pausing = null, peers = ALONE } = deps;
+  const { db, environments, registry, log, config, redactor, pausing = null, peers = STANDALONE } = deps;
   const feed = new ProcessFeed();
   const writer = new EndingWriter(db, log);
   const { maxActiveProcesses, maxStdoutBytes, maxStderrBytes } = config;
@@ -263,7 +263,7 @@ function openParts(deps: ProcessesDeps) {
     // If the database is away, the next comparison of claims does it.
     requeue: async (claim) => {
       const ids = await returnClaims(db, [claim]).catch(() => []);
-      for (const id of ids) admission.noteRequeued(id);
+      for (const id of ids) admission.recordRequeued(id);
     },
     rest: (ms) => admission.rest(ms),
     log,
@@ -289,7 +289,7 @@ function openParts(deps: ProcessesDeps) {
     settled: () => admission.settled,
     reconcileIntervalMs: config.timings.reconcileIntervalMs,
     compareQueue: () => admission.compare(),
-    onQueued: (id) => admission.noteRequeued(id),
+    onQueued: (id) => admission.recordRequeued(id),
     onEnded: (id) => feed.notify(id, "state"),
   });
   const awaited = { count: 0 };

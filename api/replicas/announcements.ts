@@ -15,7 +15,7 @@ const MAX_WAITING_IDS = 10_000;
 const noticeSchema = z.tuple([z.string(), z.string(), z.array(z.int())]);
 
 export interface Announcements extends AsyncDisposable {
-  tell(kind: string, ids: readonly number[]): void;
+  publish(kind: string, ids: readonly number[]): void;
   /** Calls the listener with notices of others. It must not throw. */
   listen(listener: (kind: string, ids: number[], from: string) => void): () => void;
   /** Resolves when listening has started. Rejects if the database fails. */
@@ -72,7 +72,7 @@ export function createAnnouncements({ pool, id, onGap, log }: AnnouncementsOptio
   }
 
   return {
-    tell(kind, ids) {
+    publish(kind, ids) {
       if (waitingIds + ids.length > MAX_WAITING_IDS) return;
       waitingIds += ids.length;
       waiting.set(kind, [...(waiting.get(kind) ?? []), ...ids]);

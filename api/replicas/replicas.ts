@@ -7,7 +7,7 @@ import { isIPv6 } from "node:net";
 import { hostname, networkInterfaces } from "node:os";
 import type { Timings } from "../config/timings.ts";
 import type { Pool } from "../db/pool.ts";
-import type { Peers, ProcessNews } from "../processes/model/peers.ts";
+import type { Peers, QueueEvent } from "../processes/model/peers.ts";
 import { createAnnouncements } from "./announcements.ts";
 import { type ComponentWatchOptions, createComponentWatch } from "./components.ts";
 import { createMembership, type Membership, requireSameSecretsKey } from "./membership.ts";
@@ -17,7 +17,7 @@ import { createRoster, type Roster } from "./roster/service.ts";
 import { listOthers } from "./store.ts";
 
 const MAX_NAME_CHARACTERS = 100;
-const NEWS: readonly string[] = ["queued", "claimed", "left", "kill"] satisfies ProcessNews[];
+const NEWS: readonly string[] = ["queued", "claimed", "left", "kill"] satisfies QueueEvent[];
 /** Sent by a server that is new or has a new address. */
 const HERE = "here";
 
@@ -56,7 +56,7 @@ export interface Replicas extends AsyncDisposable {
   /** Call once the server listens. */
   setAddress(address: string): void;
   /** Announces at once that this server drains. */
-  tellDraining(): void;
+  publishDraining(): void;
 }
 
 export function createReplicas(options: ReplicasOptions): Replicas {
@@ -104,7 +104,7 @@ export function createReplicas(options: ReplicasOptions): Replicas {
       await options.follow.followModules();
       // This server's row contains the state of its modules.
       await membership.beatNow();
-      announcements.tell(HERE, []);
+      announcements.publish(HERE, []);
     },
     log,
   });
@@ -141,12 +141,12 @@ export function createReplicas(options: ReplicasOptions): Replicas {
     get isOutdated() {
       return isOutdated;
     },
-    tell(news, ids) {
-      if (membership.others.length > 0 && ids.length > 0) announcements.tell(news, ids);
+    publish(event, ids) {
+      if (membership.others.length > 0 && ids.length > 0) announcements.publish(event, ids);
     },
-    onNews: (listener) =>
+    onEvent: (listener) =>
       announcements.listen((kind, ids) => {
-        if (NEWS.includes(kind)) listener(kind as ProcessNews, ids);
+        if (NEWS.includes(kind)) listener(kind as QueueEvent, ids);
       }),
     onBeat(listener) {
       beatListeners.add(listener);
@@ -187,20 +187,20 @@ export function createReplicas(options: ReplicasOptions): Replicas {
         await membership.signOff();
         throw error;
       }
-      announcements.tell(HERE, []);
+      announcements.publish(HERE, []);
     },
     setAddress(given) {
       address = given;
-      void membership.beatNow().then(() => announcements.tell(HERE, []));
+      void membership.beatNow().then(() => announcements.publish(HERE, []));
     },
-    tellDraining() {
-      void membership.beatNow().then(() => announcements.tell(HERE, []));
+    publishDraining() {
+      void membership.beatNow().then(() => announcements.publish(HERE, []));
     },
     async [Symbol.asyncDispose]() {
       await components[Symbol.asyncDispose]();
       await membership.stop();
       await membership.signOff();
-      announcements.tell(HERE, []);
+      announcements.publish(HERE, []);
       await announcements[Symbol.asyncDispose]();
     },
   };

@@ -1,5 +1,5 @@
 /** How a call fails: one error type for refusals of the host and failures of an adapter, made safe to show to a script. */
-import { describeMisfit } from "#kernel/parameter-check.ts";
+import { describeMismatch } from "#kernel/parameter-check.ts";
 import type { Cut } from "../bounds/failure-text.ts";
 import { isDatabaseUnavailable } from "../db/pool.ts";
 import { AppError, type ErrorIssue } from "../errors.ts";
@@ -156,12 +156,12 @@ function withBody(message: string, body: unknown): string {
 /** Of parameters that were not found to fit the tool's input schema. `path`: `service.tool`. */
 export function toInvalidParameters(
   path: string,
-  checked: Exclude<CheckOutcome, { kind: "fits" }>,
+  checked: Exclude<CheckOutcome, { kind: "valid" }>,
 ): CallError {
   switch (checked.kind) {
-    case "misfit": {
+    case "invalid": {
       const { issues } = checked;
-      return refuseCall("invalid_parameters", describeMisfit(path, issues), { issues });
+      return refuseCall("invalid_parameters", describeMismatch(path, issues), { issues });
     }
     case "busy":
       return refuseCall("too_many_calls", checked.message);

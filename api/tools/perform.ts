@@ -17,7 +17,7 @@ import type { Redactor } from "../secrets/redactor.ts";
 import type { CallInProgress, CallWorkspace, MovedFile, ToolCall, ToolPath } from "./contract.ts";
 import { CallError, isHttpStatus, readAdapterFailure, refuseCall } from "./failure.ts";
 import type { FullPlan } from "./plan.ts";
-import { noteBytes, openNoting } from "./requests/named-files.ts";
+import { openNoting, recordBytes } from "./requests/named-files.ts";
 
 export interface PerformOptions {
   /** Rejects if the audit log cannot record the call, which is then not made. */
@@ -119,7 +119,7 @@ function watchFiles({ files, saveAs }: CallWorkspace, moved: MovedFile[]): CallW
   return {
     files: { open: (name) => openNoting(files, name, moved) },
     ...(saveAs && {
-      saveAs: { ...saveAs, save: (bytes) => saveAs.save(noteBytes(moved, saveAs.name, "saved", bytes)) },
+      saveAs: { ...saveAs, save: (bytes) => saveAs.save(recordBytes(moved, saveAs.name, "saved", bytes)) },
     }),
   };
 }

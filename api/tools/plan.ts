@@ -121,7 +121,7 @@ async function validate(
   };
   const checked = await validator.check(call.accountName, inputHash, loadSchema, call.parameters);
   call.signal.throwIfAborted();
-  if (checked.kind === "fits") return checked.parameters;
+  if (checked.kind === "valid") return checked.parameters;
   throw toInvalidParameters(pathOf(call), checked);
 }
 

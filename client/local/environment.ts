@@ -95,7 +95,7 @@ function createBindings(catalog: Catalog, find: FindRun, checker: Checker | null
     // The check fills in defaults; the result of the run lists the call as the script made it.
     const parameters = structuredClone(given) as Record<string, unknown>;
     if (check.fits(parameters)) return parameters;
-    throw toolError("invalid_parameters", checker.describeMisfit(path, check.listIssues()), 400);
+    throw toolError("invalid_parameters", checker.describeMismatch(path, check.listIssues()), 400);
   }
 
   // Synchronous up to the call of the tool: the next message of the child may be the end of the run.
@@ -106,7 +106,7 @@ function createBindings(catalog: Catalog, find: FindRun, checker: Checker | null
     if (saveAs !== undefined) run.workspace.checkName(saveAs);
     const files = run.workspace.snapshot();
     const isFetch = serviceId === FETCH_PATH && toolId === "";
-    run.noteCall({ path: isFetch ? FETCH_PATH : `${serviceId}.${toolId}`, args: withDigits(parameters) });
+    run.recordCall({ path: isFetch ? FETCH_PATH : `${serviceId}.${toolId}`, args: withDigits(parameters) });
     signal?.throwIfAborted();
     const tool = isFetch ? catalog.findFetch() : catalog.find(serviceId, toolId);
     const fitting = fitParameters(tool, withBigInts(parameters));

@@ -29,7 +29,7 @@ export interface LocalRun {
   readonly pauses: Pauses | null;
   /** The next time it pauses, or its end. A rejection that is not awaited is no unhandled one. */
   next(): Promise<ExecutionResult>;
-  noteCall(call: ToolCallMade): void;
+  recordCall(call: ToolCallMade): void;
   warn(warning: RunWarning): void;
   write(stream: "stdout" | "stderr", data: Buffer, level?: PrintLevel): void;
   end(outcome: ExecutionOutcome): void;
@@ -82,7 +82,7 @@ export function createRun(
     workspace,
     pauses,
     next: () => awaited.promise,
-    noteCall: (call) => {
+    recordCall: (call) => {
       if (calls.length < MAX_CALLS) calls.push(call);
     },
     warn(warning) {

@@ -2,7 +2,7 @@
  * Makes one request from a rule and a script's parameters, and refuses what the rule does not allow: callers may name
  * the tool directly, without `fetch`.
  */
-import { findMisfit, isBelow, readRequestUrl } from "#modules/shared/fetch-scope.ts";
+import { findMismatch, isBelow, readRequestUrl } from "#modules/shared/fetch-scope.ts";
 import type { CallFiles, FileContent } from "#sdk";
 import { MAX_HEADERS } from "./definition.ts";
 import { HttpError } from "./failures.ts";
@@ -36,8 +36,8 @@ export async function prepareRequest(
   const read = readRequestUrl(String(text));
   if ("problem" in read) throw refuse(`The URL ${read.problem}.`);
   const { url } = read;
-  const misfit = findMisfit(rule, url, method);
-  if (misfit !== null) throw refuse(describeMisfit(rule, url, method, misfit));
+  const misfit = findMismatch(rule, url, method);
+  if (misfit !== null) throw refuse(describeMismatch(rule, url, method, misfit));
   if (credential !== undefined && "query" in credential && hasParameter(url, credential.query[0])) {
     throw refuse(`The URL parameter ${credential.query[0]} is the rule's credential and cannot be set.`);
   }
@@ -89,7 +89,12 @@ export function addressOf(url: URL, credential: Credential | undefined): string 
   return sent.href;
 }
 
-function describeMisfit(rule: Rule, url: URL, method: string, misfit: "origin" | "path" | "method"): string {
+function describeMismatch(
+  rule: Rule,
+  url: URL,
+  method: string,
+  misfit: "origin" | "path" | "method",
+): string {
   const { name } = rule;
   switch (misfit) {
     case "origin":

@@ -75,10 +75,10 @@ function decode(text: string): string | null {
   return OVERLONG.test(bytes.toString("latin1")) ? null : bytes.toString();
 }
 
-export type Misfit = "origin" | "path" | "method";
+export type Mismatch = "origin" | "path" | "method";
 
 /** Returns null if the scope allows the request. `url` is the result of `readRequestUrl`; `method` is in capitals. */
-export function findMisfit(scope: FetchScope, url: URL, method: string): Misfit | null {
+export function findMismatch(scope: FetchScope, url: URL, method: string): Mismatch | null {
   if (!scope.origins.includes(url.origin)) return "origin";
   if (!isBelow(url.pathname, scope.pathPrefix)) return "path";
   return scope.methods.includes(method) ? null : "method";

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
-  findMisfit,
+  findMismatch,
   findPathProblem,
   foldPath,
   isBelow,
@@ -14,7 +14,7 @@ const RUNS = { numRuns: 20_000 };
 
 const isAllowed = (text: string, method = "GET") => {
   const read = readRequestUrl(text);
-  return "url" in read && findMisfit(SCOPE, read.url, method) === null;
+  return "url" in read && findMismatch(SCOPE, read.url, method) === null;
 };
 
 /** What servers, and what stands before them, make of a path. */

@@ -17,8 +17,8 @@ async function issuesOf(
   parameters: Record<string, unknown>,
 ): Promise<string[]> {
   const outcome = await check(schema, parameters);
-  if (outcome.kind === "fits") return [];
-  if (outcome.kind !== "misfit") throw new Error(`${outcome.kind}: ${outcome.message}`);
+  if (outcome.kind === "valid") return [];
+  if (outcome.kind !== "invalid") throw new Error(`${outcome.kind}: ${outcome.message}`);
   return outcome.issues.map(({ path, message }) => `${path} ${message}`);
 }
 
@@ -67,7 +67,7 @@ describe("what is checked", () => {
       object({ nested: object({ page: { default: 1 } }), tags: { default: ["a"] } }),
       given,
     );
-    expect(outcome).toEqual({ kind: "fits", parameters: { nested: { page: 1 }, tags: ["a"] } });
+    expect(outcome).toEqual({ kind: "valid", parameters: { nested: { page: 1 }, tags: ["a"] } });
     expect(given).toEqual({ nested: {} });
   });
 });
@@ -95,7 +95,7 @@ describe("what a sloppy or hostile schema says is left out, never fatal", () => 
     { type: ["object", "object"], required: ["a", "a", 5, "__proto__"], default: null },
   ])("%j", async (schema) => {
     const outcome = await check(schema, { a: "y", b: 1 });
-    expect(["fits", "misfit", "unusable"]).toContain(outcome.kind);
+    expect(["valid", "invalid", "unusable"]).toContain(outcome.kind);
     expect(({} as Record<string, unknown>).x).toBeUndefined();
   });
 
@@ -118,7 +118,7 @@ describe("what a sloppy or hostile schema says is left out, never fatal", () => 
       a: "a",
     });
     expect((await slow).kind).toBe("timeout");
-    expect((await other).kind).toBe("fits");
+    expect((await other).kind).toBe("valid");
   });
 
   test("a pattern made to be slow is matched in linear time", async () => {

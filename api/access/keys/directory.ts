@@ -41,7 +41,7 @@ export function createKeyDirectory(db: Db, watch: RevisionWatch): KeyDirectory {
     for (const id of touchedAtMs.keys()) if (!byId.has(id)) touchedAtMs.delete(id);
   });
 
-  function noteUse(id: string): void {
+  function recordUse(id: string): void {
     const now = Date.now();
     if (now - (touchedAtMs.get(id) ?? 0) < TOUCH_INTERVAL_MS) return;
     touchedAtMs.set(id, now);
@@ -75,7 +75,7 @@ export function createKeyDirectory(db: Db, watch: RevisionWatch): KeyDirectory {
       // Timing reveals only how the hash of a guess compares, and a caller cannot steer that hash towards a stored
       // one.
       if (found === undefined || !timingSafeEqual(found.hash, hash) || isExpired(found)) return null;
-      noteUse(found.id);
+      recordUse(found.id);
       return found;
     },
     find(id) {

@@ -169,7 +169,7 @@ export async function activateStored(
     await setModuleError(host.pool, row.id, null);
   } catch (error) {
     host.logger.error({ module: row.id, err: error }, message);
-    await noteFailure(host, row.id, readFailure(error));
+    await recordFailure(host, row.id, readFailure(error));
   }
 }
 
@@ -179,7 +179,7 @@ export async function forgetAttempts({ custom, registry }: ModuleHost, id: strin
   if (folder !== null) await custom?.attempts.clear(folder);
 }
 
-export async function noteFailure(host: ModuleHost, id: string, reason: string): Promise<void> {
+export async function recordFailure(host: ModuleHost, id: string, reason: string): Promise<void> {
   await setModuleError(host.pool, id, host.watch.cut(reason, MAX_REASON_CHARACTERS));
 }
 

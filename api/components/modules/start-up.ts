@@ -4,7 +4,7 @@
  */
 import { DEFAULT_ENVIRONMENT_ID } from "./builtins.ts";
 import { toRow } from "./changes/install.ts";
-import { activateStored, forgetAttempts, type ModuleHost, noteFailure } from "./host.ts";
+import { activateStored, forgetAttempts, type ModuleHost, recordFailure } from "./host.ts";
 import { MAX_UNFINISHED } from "./loader/attempts.ts";
 import { scanModules } from "./loader/scan.ts";
 import type { ModuleRegistration, ModuleRegistry } from "./registration.ts";
@@ -100,6 +100,6 @@ async function mayBeTried(host: ModuleHost, { manifest, folder }: ModuleRegistra
   }
   const reason = `The last ${unfinished} starts of the server ended while this module was being activated, so it was left out. Repair it, then enable it again.`;
   host.logger.error({ module: manifest.id, reason }, "a module was left out");
-  await noteFailure(host, manifest.id, reason);
+  await recordFailure(host, manifest.id, reason);
   return false;
 }

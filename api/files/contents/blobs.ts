@@ -9,12 +9,12 @@ export const CHUNK_BYTES = 256 * 1024;
 export interface BlobStore {
   /**
    * Resolves when everything is stored. All `chunks` except the last have CHUNK_BYTES and are pulled as they are
-   * stored. Awaits `noteUpload` before storing parts that can be found again only by the upload's name.
+   * stored. Awaits `recordUpload` before storing parts that can be found again only by the upload's name.
    */
   write(
     id: string,
     chunks: AsyncIterable<Buffer>,
-    noteUpload: (upload: string) => Promise<void>,
+    recordUpload: (upload: string) => Promise<void>,
   ): Promise<void>;
   /** Rejects if some of the bytes are missing. */
   read(id: string, offset: number, length: number): Promise<Buffer>;

@@ -115,7 +115,7 @@ export function createBucket(place: string, { pathStyle, attemptTimeoutMs, log }
   }
 
   return {
-    async write(id, chunks, noteUpload) {
+    async write(id, chunks, recordUpload) {
       const Key = keyOf(id);
       const parts: CompletedPart[] = [];
       let UploadId: string | undefined;
@@ -134,7 +134,7 @@ export function createBucket(place: string, { pathStyle, attemptTimeoutMs, log }
           }
           if (UploadId === undefined) {
             ({ UploadId } = await send(new CreateMultipartUploadCommand({ Bucket, Key })));
-            await noteUpload(UploadId as string);
+            await recordUpload(UploadId as string);
           }
           count += 1;
           await before;

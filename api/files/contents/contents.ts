@@ -18,7 +18,7 @@ import {
   insertBlob,
   insertContent,
   lockBlob,
-  noteUpload,
+  recordUpload,
   sumContents,
   touchBlob,
   touchContent,
@@ -103,7 +103,7 @@ export function createContents({ db, bucket, log }: ContentsOptions): ContentSto
     let isContent = false;
     let isAway = false;
     try {
-      await ofKey(placeOf(target), key).write(id, chunks, (upload) => noteUpload(db, id, upload));
+      await ofKey(placeOf(target), key).write(id, chunks, (upload) => recordUpload(db, id, upload));
       const blob = await insertContent(db, { ...measured(), blob: id });
       if (blob === null) throw new Error("an upload took too long and was abandoned");
       isContent = blob === id;

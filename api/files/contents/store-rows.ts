@@ -19,7 +19,7 @@ export async function insertBlob(db: Db, place: string): Promise<string> {
 }
 
 /** Call before storing any part of the upload. */
-export async function noteUpload(db: Db, id: string, upload: string): Promise<void> {
+export async function recordUpload(db: Db, id: string, upload: string): Promise<void> {
   await db`update blobs set upload = ${upload} where project = ${PROJECT} and id = ${id}::uuid`;
 }
 

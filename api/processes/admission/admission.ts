@@ -81,7 +81,7 @@ export class Admission implements Disposable {
     for (const [key, count] of queuedInDatabase) this.#queue.change(count, key);
     const { environments, peers } = this.#options;
     this.#open.defer(environments.onChange(() => this.#queue.claim()));
-    this.#open.defer(peers.onNews((news, ids) => this.#queue.onNews(news, ids)));
+    this.#open.defer(peers.onEvent((news, ids) => this.#queue.onEvent(news, ids)));
     this.#queue.claim();
   }
 
@@ -126,16 +126,16 @@ export class Admission implements Disposable {
   ): Promise<T> {
     return this.#queue.countWhile(key, async () => {
       const outcome = await store(null);
-      if (outcome.stored) this.#options.peers.tell("queued", [outcome.stored.row.id]);
+      if (outcome.stored) this.#options.peers.publish("queued", [outcome.stored.row.id]);
       return outcome;
     });
   }
 
   /** A process was queued in the database that no server runs: a decision has come, or its claim had not begun. */
-  noteRequeued(id: number): void {
+  recordRequeued(id: number): void {
     this.#queue.change(1);
     this.#options.feed.notify(id, "state");
-    this.#options.peers.tell("queued", [id]);
+    this.#options.peers.publish("queued", [id]);
     this.#queue.claim();
   }
 
@@ -147,7 +147,7 @@ export class Admission implements Disposable {
   /** A queued process was ended in the database. */
   forgetQueued(id: number): void {
     this.#queue.change(-1);
-    this.#options.peers.tell("left", [id]);
+    this.#options.peers.publish("left", [id]);
   }
 
   /** Resolves when what is being claimed now has begun here, or its answer is lost. Never rejects. */

@@ -6,14 +6,14 @@ import type { EnvironmentLease, Environments } from "#api/components/modules/env
 import type { Db } from "#api/db/pool.ts";
 import type { ModuleLogger } from "#sdk";
 import type { ProcessFeed } from "../live/registry.ts";
-import type { Peers, ProcessNews } from "../model/peers.ts";
+import type { Peers, QueueEvent } from "../model/peers.ts";
 import { type ProcessRow, type StoredRun, toStoredRun } from "../model/records.ts";
 import { claimQueued, countQueued, returnClaims } from "../store/queue.ts";
 
 const RETRY_MS = 500;
 const MAX_BATCH = 32;
 /** Change of the queue length by each event. */
-const CHANGES = { queued: 1, claimed: -1, left: -1, kill: 0 } as const satisfies Record<ProcessNews, number>;
+const CHANGES = { queued: 1, claimed: -1, left: -1, kill: 0 } as const satisfies Record<QueueEvent, number>;
 
 export interface QueueClaimsOptions {
   db: Db;
@@ -125,7 +125,7 @@ export class QueueClaims {
     });
   }
 
-  onNews(news: ProcessNews, ids: readonly number[]): void {
+  onEvent(news: QueueEvent, ids: readonly number[]): void {
     // The notice may arrive after a comparison with the database that has counted it already.
     const change = Math.max(CHANGES[news] * ids.length, -this.#length);
     if (change !== 0) this.change(change);
@@ -188,7 +188,7 @@ export class QueueClaims {
           start(free.pop() as Slot, toStoredRun(row));
         }
         if (rows.length > 0) {
-          peers.tell(
+          peers.publish(
             "claimed",
             rows.map(({ id }) => id),
           );
@@ -213,7 +213,7 @@ export class QueueClaims {
     const { db, peers } = this.#options;
     if (rows.length === 0) return;
     const claims = rows.map(({ id, claim }) => ({ id, claim: claim as string }));
-    peers.tell("queued", await returnClaims(db, claims));
+    peers.publish("queued", await returnClaims(db, claims));
   }
 
   #claimLater(ms = RETRY_MS): void {

@@ -1,13 +1,13 @@
 /**
  * What processes need of the other servers on the same database: to tell them, to be told, and to ask the one that
- * holds a run. api/replicas/ is what fills it; a server without any others has ALONE.
+ * holds a run. api/replicas/ is what fills it; a server without any others has STANDALONE.
  */
 
 import type { TrailCall } from "./calls.ts";
 import type { ProcessView } from "./records.ts";
 
 /** What happened to processes: ids only, the rest is in the database. */
-export type ProcessNews =
+export type QueueEvent =
   /** Now in the queue. */
   | "queued"
   /** Taken from the queue by a server. */
@@ -40,9 +40,9 @@ export interface Peers {
   /** Whether a newer program has changed the schema: this one would not do all that is asked of a run. */
   readonly isOutdated: boolean;
   /** Cannot fail; a lost notice is made up for by looking. */
-  tell(news: ProcessNews, ids: readonly number[]): void;
+  publish(event: QueueEvent, ids: readonly number[]): void;
   /** News of others. */
-  onNews(listener: (news: ProcessNews, ids: readonly number[]) => void): () => void;
+  onEvent(listener: (event: QueueEvent, ids: readonly number[]) => void): () => void;
   /** Looks now and then, as long as the database answers. */
   onBeat(listener: () => Promise<void>): () => void;
   /** Asking another server about a run that it holds. Each rejects when it cannot be asked. */
@@ -69,7 +69,7 @@ export interface RemoteRuns {
 
 const unknown = async () => null;
 
-export const ALONE: Peers = {
+export const STANDALONE: Peers = {
   id: null,
   others: 0,
   canTake: false,
@@ -78,8 +78,8 @@ export const ALONE: Peers = {
   consumeSilence: () => false,
   knownSchema: null,
   isOutdated: false,
-  tell: () => {},
-  onNews: () => () => {},
+  publish: () => {},
+  onEvent: () => () => {},
   onBeat: () => () => {},
   remote: { readView: unknown, readCalls: unknown, async *follow() {} },
 };

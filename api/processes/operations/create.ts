@@ -91,7 +91,7 @@ async function insert(
       if (isStorageFull(error)) context.files.onFull?.();
       throw error;
     });
-  if (!body.autorun) return noteStored(context, await store(null));
+  if (!body.autorun) return announceStored(context, await store(null));
   const { inserted } = await context.submit(callerOf(submission.creator), async (placement) => {
     const outcome = await store(placement ?? "queued");
     return {
@@ -99,7 +99,7 @@ async function insert(
       stored: outcome.kind === "stored" ? { row: outcome.row, submitted } : null,
     };
   });
-  return noteStored(context, inserted);
+  return announceStored(context, inserted);
 }
 
 /**
@@ -122,7 +122,7 @@ function clampMs(asked: number | null, max: number | null): number | null {
   return asked === null ? max : Math.min(asked, max ?? MAX_INTEGER_MS, MAX_INTEGER_MS);
 }
 
-function noteStored({ feed }: ProcessesContext, outcome: InsertOutcome): InsertOutcome {
+function announceStored({ feed }: ProcessesContext, outcome: InsertOutcome): InsertOutcome {
   if (outcome.kind === "stored") feed.notify(outcome.row.id, "state");
   return outcome;
 }

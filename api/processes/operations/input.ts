@@ -34,7 +34,7 @@ export async function checkInput(
       throw refuseInput("input", `could not be checked against inputSchema. ${outcome.message}`);
     case "unusable":
       throw refuseInput("inputSchema", `cannot be used: ${outcome.message}`);
-    case "misfit":
+    case "invalid":
       // Without an input only the schema was of interest.
       if (input === undefined) break;
       throw refuseIssues(

@@ -100,7 +100,7 @@ export async function killProcess(context: ProcessesContext, id: number): Promis
     if (owner === null) await context.reconcile();
     const isToMark = owner !== null || attempt === CLAIM_VISIBLE_ATTEMPTS - 1;
     if (row.state === "terminating" || (isToMark && (await terminateElsewhere(db, id, row.replica)))) {
-      peers.tell("kill", [id]);
+      peers.publish("kill", [id]);
       const view = (await readView(context, id)) ?? refuseUnknown(id);
       // The server that runs it may not have heard of it yet.
       return view.row.state === "idle" ? view : { ...view, row: { ...view.row, state: "terminating" } };

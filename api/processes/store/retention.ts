@@ -92,7 +92,7 @@ export async function countFinishedUpTo(db: Db, { completedAt, id }: FinishedPos
 }
 
 /** Unless another has noted something since `before` was read. */
-export async function noteFinishedCount(
+export async function recordFinishedCount(
   db: Db,
   before: FinishedCount | null,
   { counted, completedAt, id }: FinishedCount,

@@ -4,7 +4,13 @@
  */
 import { performance } from "node:perf_hooks";
 import type { Db } from "#api/db/pool.ts";
-import { findMisfit, foldPath, isBelow, type Misfit, readRequestUrl } from "#modules/shared/fetch-scope.ts";
+import {
+  findMismatch,
+  foldPath,
+  isBelow,
+  type Mismatch,
+  readRequestUrl,
+} from "#modules/shared/fetch-scope.ts";
 import type { FetchScope } from "#sdk";
 import type { CallCaller, CallGate, ToolCall, ToolPath } from "../contract.ts";
 import { CallError, refuseCall } from "../failure.ts";
@@ -72,17 +78,17 @@ export function createFetchRules(
       const { url, method } = readRequest(parameters);
       const visible = await listVisible(caller);
       const own = visible.find((rule) => rule.serviceId === serviceId && rule.toolId === toolId);
-      if (own !== undefined && isOpen(own) && findMisfit(own.scope, url, method) === null)
+      if (own !== undefined && isOpen(own) && findMismatch(own.scope, url, method) === null)
         refuseOthers(own, visible.filter(isOpen), url, method);
       return { ...parameters, url: url.href, ...("method" in parameters && { method }) };
     },
     async resolve({ parameters, caller }) {
       const { url, method } = readRequest(parameters);
       const fitting: FetchRule[] = [];
-      const others: [FetchRule, Misfit][] = [];
+      const others: [FetchRule, Mismatch][] = [];
       const visible = await listVisible(caller);
       for (const rule of visible) {
-        const misfit = findMisfit(rule.scope, url, method);
+        const misfit = findMismatch(rule.scope, url, method);
         if (misfit === null) fitting.push(rule);
         else others.push([rule, misfit]);
       }
@@ -153,12 +159,12 @@ function refuseOthers(rule: FetchRule, open: readonly FetchRule[], url: URL, met
 }
 
 /** Names the nearest rules and what they do not allow. */
-function describeNone(url: URL, method: string, rules: readonly [FetchRule, Misfit][]): string {
+function describeNone(url: URL, method: string, rules: readonly [FetchRule, Mismatch][]): string {
   const request = nameOf(url, method);
   if (rules.length === 0) {
     return `fetch ${request}: no rule lets this script make requests. An administrator adds a service of the adapter http with a rule for ${url.origin}.`;
   }
-  const of = (misfit: Misfit) => rules.filter(([, found]) => found === misfit).map(([rule]) => rule);
+  const of = (misfit: Mismatch) => rules.filter(([, found]) => found === misfit).map(([rule]) => rule);
   const byMethod = of("method");
   if (byMethod.length > 0) {
     const near = describeEach(byMethod, (path, { methods }) => `${path}, which allows ${methods.join(", ")}`);

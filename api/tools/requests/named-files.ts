@@ -60,11 +60,11 @@ export function limitFiles(files: CallFiles, shown: readonly NamedFile[]): CallF
 /** Opens a file of the workspace and records in `moved` what is read from it. */
 export async function openNoting(files: CallFiles, name: string, moved: MovedFile[]): Promise<FileContent> {
   const { stream, ...content } = await files.open(name);
-  return { ...content, stream: () => noteBytes(moved, name, "sent", stream()) };
+  return { ...content, stream: () => recordBytes(moved, name, "sent", stream()) };
 }
 
 /** Passes bytes through and records how many went by, and at the end their digest. */
-export async function* noteBytes(
+export async function* recordBytes(
   moved: MovedFile[],
   name: string,
   use: MovedFile["use"],

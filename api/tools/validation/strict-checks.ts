@@ -9,7 +9,7 @@ import { readSchema } from "./readable-schema.ts";
 import type { CheckOutcome } from "./validator.ts";
 
 /** `message` of an outcome without issues is a sentence. */
-export type StrictOutcome = { kind: "fits" } | Exclude<CheckOutcome, { kind: "fits" }>;
+export type StrictOutcome = { kind: "valid" } | Exclude<CheckOutcome, { kind: "valid" }>;
 
 export interface StrictChecks extends AsyncDisposable {
   /** Checks of one `caller` wait for each other. A schema of which a part would not be checked is `unusable`. Never rejects. */
@@ -27,7 +27,9 @@ export function createStrictChecks(): StrictChecks {
       const outcome = await thread.check(caller, hash, text, data as Record<string, unknown>, "strict");
       switch (outcome.kind) {
         case "checked":
-          return outcome.issues.length === 0 ? { kind: "fits" } : { kind: "misfit", issues: outcome.issues };
+          return outcome.issues.length === 0
+            ? { kind: "valid" }
+            : { kind: "invalid", issues: outcome.issues };
         case "busy":
           return { kind: "busy", message: "Too many inputs wait to be checked. Try again shortly." };
         case "timeout":

@@ -23,8 +23,8 @@ const VALIDATOR_LIMITS = {
 } as const;
 
 export type CheckOutcome =
-  | { kind: "fits"; parameters: Record<string, unknown> }
-  | { kind: "misfit"; issues: ParameterIssue[] }
+  | { kind: "valid"; parameters: Record<string, unknown> }
+  | { kind: "invalid"; issues: ParameterIssue[] }
   /** The schema cannot be used, or the check took too long; `message` is a sentence without the tool's name. */
   | { kind: "unusable" | "timeout" | "busy"; message: string };
 
@@ -86,15 +86,15 @@ export function createParameterValidator(): ParameterValidator {
         const { fits, fitsPlainly, listIssues } = prepared.check;
         const isPlain = given === parameters;
         return (isPlain && fitsPlainly(copy)) || fits(copy)
-          ? { kind: "fits", parameters: withRawIntegers(copy) }
-          : { kind: "misfit", issues: listIssues() };
+          ? { kind: "valid", parameters: withRawIntegers(copy) }
+          : { kind: "invalid", issues: listIssues() };
       }
       const outcome = await thread.check(caller, hash, prepared.schema, given, kind);
       switch (outcome.kind) {
         case "checked":
           return outcome.issues.length === 0
-            ? { kind: "fits", parameters: withRawIntegers(outcome.parameters) }
-            : { kind: "misfit", issues: outcome.issues };
+            ? { kind: "valid", parameters: withRawIntegers(outcome.parameters) }
+            : { kind: "invalid", issues: outcome.issues };
         case "busy":
           return { kind: "busy", message: "Too many parameters wait to be checked. Try again shortly." };
         case "timeout":

@@ -22,7 +22,7 @@ import { installClock, installRandom } from "./replayable.ts";
 import { connect } from "./sending.ts";
 import { lockStacks } from "./stacks.ts";
 import { timerGlobals } from "./timers.ts";
-import { noteHandled, noteRejection } from "./unawaited.ts";
+import { recordHandled, recordRejection } from "./unawaited.ts";
 
 /** What a context brings along that a script must not have. */
 const REMOVED = ["SharedArrayBuffer", "Atomics"];
@@ -54,8 +54,8 @@ export function install(
     __proto__: null,
     receive,
     turn: takeTurn,
-    reject: noteRejection,
-    handled: noteHandled,
+    reject: recordRejection,
+    handled: recordHandled,
     fail: (reason: unknown) => fail(reason),
     importError,
     preload,

@@ -66,16 +66,16 @@ export function giveUpJournal(): void {
 }
 
 /** A reply reached the script: the call's id, from 1. */
-export function noteReply(callId: number): void {
+export function recordReply(callId: number): void {
   events.add(callId);
 }
 
 /** A timer reached the script: its id, from 1. */
-export function noteTimer(timerId: number): void {
+export function recordTimer(timerId: number): void {
   events.add(-timerId);
 }
 
-export function noteReading(ms: number): void {
+export function recordReading(ms: number): void {
   readings.add(ms);
 }
 

@@ -97,11 +97,11 @@ function dispatch(message: object, main: unknown): void {
   else if (method === "timer") handleTimer(own(params, "id") as number);
   else if (method === "pause" && pause === "no") pause = "due";
   else if (method === "resume") resume();
-  else if (method === "waiting") tellWaiting();
+  else if (method === "waiting") publishWaiting();
 }
 
 /** The host names what a run waited for that ran out of time. */
-function tellWaiting(): void {
+function publishWaiting(): void {
   let text = listWaiting();
   const timer = text === "" ? locateAwaitedTimer() : undefined;
   if (timer !== undefined) text = encodePlace(0, timer);

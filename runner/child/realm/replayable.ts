@@ -3,7 +3,7 @@
  * and given again, and `Math.random` is xoshiro128** (D. Blackman and S. Vigna) with a seed of the host. Not for secrets:
  * `crypto` has a seed of its own, which these numbers tell nothing about.
  */
-import { nextReading, noteReading } from "./journal.ts";
+import { nextReading, recordReading } from "./journal.ts";
 import {
   DateNow,
   dateToString,
@@ -32,7 +32,7 @@ export function engineClock(): (() => bigint) | null {
 export function readClock(read: () => number): number {
   const ms = nextReading() ?? read();
   if (ms > latestMs) latestMs = ms;
-  noteReading(latestMs);
+  recordReading(latestMs);
   return latestMs;
 }
 

@@ -3,7 +3,7 @@
  * MAX_ARMED_TIMERS are armed at a time. A callback that throws fails the run, as an uncaught error does in Node.
  */
 
-import { isReplaying, noteTimer } from "./journal.ts";
+import { isReplaying, recordTimer } from "./journal.ts";
 import { dropResult, fail } from "./outcome.ts";
 import {
   MathTrunc,
@@ -178,7 +178,7 @@ export function startTimers(): void {
 export function fireTimer(id: number): void {
   const entry = mapGet(armed, id) as Armed | undefined;
   if (entry === undefined) return;
-  noteTimer(id);
+  recordTimer(id);
   continueFrom(entry.isAwaited);
   if (entry.repeats) startTimer(id, entry.ms);
   else drop(id, entry);

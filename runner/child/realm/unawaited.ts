@@ -98,7 +98,7 @@ function keepUnobserved(started: Started): void {
 }
 
 /** To be called when a call has its result. */
-export function noteResult(started: Started): void {
+export function recordResult(started: Started): void {
   if (!started.isObserved) keepUnobserved(started);
 }
 
@@ -106,7 +106,7 @@ export function noteResult(started: Started): void {
  * To be called before the promise of a call is rejected: the embedder does not get to know of a rejection that is judged here. One that
  * the script aborted may go unobserved.
  */
-export function noteFailure(
+export function recordFailure(
   started: Started,
   promise: Promise<unknown>,
   reason: unknown,
@@ -143,11 +143,11 @@ let firstRejection: Rejection | null = null;
 let lastRejection: Rejection | null = null;
 
 /** `promise` is absent where the embedder does not know it; `reason` is a copy then. */
-export function noteRejection(reason: unknown, promise?: unknown): void {
+export function recordRejection(reason: unknown, promise?: unknown): void {
   const rejection: Rejection = { reason, isHandled: false, next: null };
   if (promise !== undefined) mapSet(rejections, promise as object, rejection);
   else {
-    watchForHandlers(noteHandledReason);
+    watchForHandlers(recordHandledReason);
     if (lastFailed !== null && ErrorIsError(reason) && isCopyOf(reason, lastFailed.reason)) {
       weakMapSet(failed, reason as object, lastFailed.call);
     }
@@ -157,8 +157,8 @@ export function noteRejection(reason: unknown, promise?: unknown): void {
   lastRejection = rejection;
 }
 
-/** A promise of `noteRejection` has a handler now. */
-export function noteHandled(promise: unknown): void {
+/** A promise of `recordRejection` has a handler now. */
+export function recordHandled(promise: unknown): void {
   const rejection = mapGet(rejections, promise as object) as Rejection | undefined;
   if (rejection === undefined) return;
   mapDelete(rejections, promise as object);
@@ -169,7 +169,7 @@ export function noteHandled(promise: unknown): void {
 let handledLate: { reason: unknown } | null = null;
 
 /** Of equal reasons, which cannot be told apart, each has to be handled. */
-function noteHandledReason(reason: unknown): void {
+function recordHandledReason(reason: unknown): void {
   for (let rejection = firstRejection; rejection !== null; rejection = rejection.next) {
     if (rejection.isHandled || !isCopyOf(rejection.reason, reason)) continue;
     handledLate ??= rejection;

@@ -215,7 +215,7 @@ export class RunCalls {
     begun.then(
       (result) => {
         if (this.#close(entry, {})) return;
-        if (saves) this.#noteSaved(call, result, savedAt);
+        if (saves) this.#recordSaved(call, result, savedAt);
         if (FILE_METHODS.has(method)) this.#sendOfFile(id, result);
         else this.#answer(id, call, { result: result ?? null });
       },
@@ -258,7 +258,7 @@ export class RunCalls {
     return this.#saved;
   }
 
-  #noteSaved(call: LoggedCall, result: unknown, savedAt: SavedAt | null): void {
+  #recordSaved(call: LoggedCall, result: unknown, savedAt: SavedAt | null): void {
     if ((result as Partial<SavedAnswer> | null)?.size === null) return;
     call.saved = savedAt ?? this.#openSaved().next(this.#log.length);
     if (this.#options.restoreAnswer === undefined) this.#dropLog();

@@ -92,7 +92,7 @@ export function createActivator(options: ActivatorOptions, limits: InstanceLimit
     const given = { ...options, limits, bindings, keepSecretOf };
     const started = await startModule(registration, stored, given).catch((error: unknown) => {
       const { id } = registration.manifest;
-      if (registration.isBuiltin && isRefusal(error)) environments.noteRefusal(id, error.message);
+      if (registration.isBuiltin && isRefusal(error)) environments.recordRefusal(id, error.message);
       throw error;
     });
     startedWith.set(started.instance.module, structuredClone(stored));
@@ -139,7 +139,7 @@ export function createActivator(options: ActivatorOptions, limits: InstanceLimit
       return installAdapter(started.instance);
     },
     async remove(id) {
-      environments.noteRefusal(id, null);
+      environments.recordRefusal(id, null);
       if (environments.active()?.id === id) environments.replace(null);
       const adapter = adapters.get(id);
       if (adapter === undefined) return;

@@ -16,7 +16,7 @@ interface Held {
 
 export interface EnvironmentHost extends Environments {
   replace(next: EnvironmentInstance | null): void;
-  noteRefusal(id: string, reason: string | null): void;
+  recordRefusal(id: string, reason: string | null): void;
   stateOf(id: string): ModuleState;
   hashOf(id: string): string | null;
   draining(): { id: string; runs: number }[];
@@ -95,7 +95,7 @@ export function createEnvironmentHost(onError: (error: unknown, message: string)
       };
     },
     refusal: () => (active === null && refused !== null ? `${refused.id}: ${refused.reason}` : null),
-    noteRefusal(id, reason) {
+    recordRefusal(id, reason) {
       if (reason !== null && active === null) refused = { id, reason };
       else if (refused?.id === id) refused = null;
     },

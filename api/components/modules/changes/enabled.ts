@@ -4,8 +4,8 @@ import {
   forgetAttempts,
   installWithDefinitions,
   type ModuleHost,
-  noteFailure,
   readStoredSettings,
+  recordFailure,
   refuseBuiltin,
   requireRegistration,
   requireRow,
@@ -40,7 +40,7 @@ export async function changeEnabled(host: ModuleHost, id: string, enabled: boole
     await installWithDefinitions(host, started, row);
   } catch (error) {
     if (error instanceof AppError && error.code === "module_failed") {
-      await noteFailure(host, id, (error.cause as Error).message);
+      await recordFailure(host, id, (error.cause as Error).message);
     }
     throw error;
   }

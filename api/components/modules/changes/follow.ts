@@ -10,8 +10,8 @@ import {
   activateStored,
   installWithDefinitions,
   type ModuleHost,
-  noteFailure,
   readStoredSettings,
+  recordFailure,
   startRequested,
 } from "../host.ts";
 import { scanModules } from "../loader/scan.ts";
@@ -112,7 +112,7 @@ async function activateAgain(host: ModuleHost): Promise<void> {
       await installWithDefinitions(host, started, row);
       await setModuleError(host.pool, row.id, null);
     } catch (error) {
-      await noteFailure(host, row.id, describe(error, host.activator.stateOf(row.id) === "active"));
+      await recordFailure(host, row.id, describe(error, host.activator.stateOf(row.id) === "active"));
     }
   }
 }

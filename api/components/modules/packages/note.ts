@@ -6,20 +6,20 @@ import { z } from "zod";
 export const PACKAGE_NOTE = ".cyrnel-package.json";
 const MAX_NOTE_BYTES = 16 * 1024;
 
-const noteSchema = z.object({
+const recordSchema = z.object({
   hash: z.string().regex(/^[0-9a-f]{64}$/),
   source: z.string().max(4000),
   /** A different hash means that the files were edited after unpacking. */
   filesHash: z.string(),
 });
-export type PackageNote = z.infer<typeof noteSchema>;
+export type PackageNote = z.infer<typeof recordSchema>;
 
 export async function readPackageNote(folder: string): Promise<PackageNote | null> {
   const file = path.join(folder, PACKAGE_NOTE);
   try {
     const found = await stat(file);
     if (!found.isFile() || found.size > MAX_NOTE_BYTES) return null;
-    return noteSchema.parse(JSON.parse(await readFile(file, "utf8")));
+    return recordSchema.parse(JSON.parse(await readFile(file, "utf8")));
   } catch {
     return null;
   }

@@ -25,7 +25,7 @@ export function linkAdapters(context: ServiceContext): AdapterServices {
       if (state !== null) await hydration.hydrate(adapter, state);
     } catch (error) {
       reason = readFailure(error, context.watch.cut);
-      hydration.noteFailure(adapter, id, reason);
+      hydration.recordFailure(adapter, id, reason);
       logger.error(
         { serviceId: id, adapter: row.adapter, reason },
         "a service could not be handed to its adapter; the others go on without it",

@@ -25,7 +25,7 @@ export interface Hydration {
   wasHanded(adapter: AdapterModule, id: string): boolean;
   stateOf(id: string): ServiceState | null;
   failureOf(id: string): string | null;
-  noteFailure(adapter: AdapterModule, id: string, reason: string): void;
+  recordFailure(adapter: AdapterModule, id: string, reason: string): void;
   /** Throws HydrateFailure; then the adapter does not have the service. */
   hydrate(adapter: AdapterModule, state: ServiceState): Promise<void>;
   /** Takes the service back from every adapter that may have it. Never throws. */
@@ -69,12 +69,12 @@ export function createHydration(options: {
     });
   }
 
-  function noteFailure(adapter: AdapterModule, id: string, reason: string): void {
+  function recordFailure(adapter: AdapterModule, id: string, reason: string): void {
     handed.set(id, { adapter, state: null, reason });
   }
 
   return {
-    noteFailure,
+    recordFailure,
     failureOf(id) {
       const entry = handed.get(id);
       return entry?.state === null ? entry.reason : null;
@@ -95,7 +95,7 @@ export function createHydration(options: {
         handed.set(id, { adapter, state });
       } catch (error) {
         const reason = readFailure(error, watch.cut);
-        noteFailure(adapter, id, reason);
+        recordFailure(adapter, id, reason);
         if (isDeadline(error)) void done.then(() => undoLate(adapter, id)).catch(() => {});
         else await takeBack(adapter, id);
         const stack = readStack(error);

@@ -4,7 +4,7 @@
  */
 import type { CallMethod } from "../../../wire/protocol.ts";
 import { followSignal } from "../globals/loaders.ts";
-import { noteReply } from "../journal.ts";
+import { recordReply } from "../journal.ts";
 import { utf8Length } from "../json/encode.ts";
 import { run } from "../limits.ts";
 import { isDraining } from "../outcome.ts";
@@ -21,7 +21,7 @@ import {
 import { callText, type Span, sendCall, sendCallWith, sendCancel, takeAttached } from "../sending.ts";
 import { encodePlace, locate } from "../stacks.ts";
 import { continueFrom } from "../timers.ts";
-import { makeCallPromise, noteFailure, noteResult, startCall } from "../unawaited.ts";
+import { makeCallPromise, recordFailure, recordResult, startCall } from "../unawaited.ts";
 import { completeError, readError } from "./call-error.ts";
 
 /** The longest id a call can have, for sizes. */
@@ -123,10 +123,10 @@ function makeWatchedPromise(call: Call, name: string): Promise<unknown> {
   const promise = makeCallPromise((resolve, reject) => {
     call.resolve = (value) => {
       resolve(value);
-      if (!call.isAbandoned) noteResult(started);
+      if (!call.isAbandoned) recordResult(started);
     };
     call.reject = (reason) => {
-      noteFailure(started, promise, reason, call.isAbandoned === true);
+      recordFailure(started, promise, reason, call.isAbandoned === true);
       reject(reason);
     };
   }, started);
@@ -208,7 +208,7 @@ export function takeBytesOf(id: number, message: object): void {
 export function settleCall(id: number, message: object): void {
   const call = mapGet(inFlight, id) as Call | undefined;
   if (call === undefined) return;
-  noteReply(id);
+  recordReply(id);
   mapDelete(inFlight, id);
   inFlightCount--;
   if (call.isAbandoned) abandonedCount--;

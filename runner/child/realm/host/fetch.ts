@@ -16,7 +16,7 @@ import { MAX_VALUE_DEPTH, run } from "../limits.ts";
 import { parseAndWarn } from "../parse-json.ts";
 import { own, RealmError, StringOf } from "../primordials.ts";
 import { sendCancel } from "../sending.ts";
-import { makeCallPromise, noteFailure, noteResult, startCall } from "../unawaited.ts";
+import { makeCallPromise, recordFailure, recordResult, startCall } from "../unawaited.ts";
 import { callForFile, loadedFiles, loadFiles } from "./call-files.ts";
 import { invokeFetch } from "./tools.ts";
 
@@ -36,7 +36,7 @@ const makeFetchPromise: FetchHost["makePromise"] = (run) => {
     run(
       (value) => {
         resolve(value);
-        if (!isSettled) noteResult(started);
+        if (!isSettled) recordResult(started);
         isSettled = true;
       },
       (reason, wasAborted = false) => {
@@ -46,7 +46,7 @@ const makeFetchPromise: FetchHost["makePromise"] = (run) => {
       },
     );
   }, started);
-  refuse = (reason, wasAborted) => noteFailure(started, promise, reason, wasAborted);
+  refuse = (reason, wasAborted) => recordFailure(started, promise, reason, wasAborted);
   return promise;
 };
 

@@ -126,7 +126,7 @@ export function createFileAccess(host: FileHost, given: StartParams["files"]) {
     return ["copyFile", JSON.stringify({ name, to: change.to, ...moves })];
   }
 
-  function noteChange(change: Change, reply: unknown): void {
+  function recordChange(change: Change, reply: unknown): void {
     if (change.do === "remove" || (change.do === "move" && change.to !== change.name)) {
       if (files.delete(change.name)) folders.delete(change.name);
     }
@@ -201,10 +201,10 @@ export function createFileAccess(host: FileHost, given: StartParams["files"]) {
       note(name, await send({ mode }, null));
     },
     async change(change) {
-      noteChange(change, await host.call(...prepare(change), null));
+      recordChange(change, await host.call(...prepare(change), null));
     },
     changeSync(change) {
-      noteChange(change, host.callSync(...prepare(change), null));
+      recordChange(change, host.callSync(...prepare(change), null));
     },
     isFolder: (name) => folders.has(name),
     async *texts(name) {
