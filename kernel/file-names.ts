@@ -19,14 +19,11 @@ export function checkFileName(name: string): string | null {
   return null;
 }
 
-/** Folders implied by file names. */
 export interface Folders {
   add(file: string): void;
   delete(file: string): void;
   has(folder: string): boolean;
-  /** Returns any one file inside `folder`. */
   findBelow(folder: string): string | undefined;
-  /** Returns the parent folder of `file` that exists as a file. */
   findFileAbove(file: string, files: { has(name: string): boolean }): string | undefined;
 }
 
@@ -59,7 +56,6 @@ function foldersOf(file: string): string[] {
   return folders;
 }
 
-/** Counts UTF-8 bytes, because the realm has no Buffer. */
 function countBytes(text: string): number {
   let bytes = 0;
   for (let index = 0; index < text.length && bytes <= MAX_FILE_NAME_BYTES; index++) {

@@ -1,4 +1,3 @@
-/** Reads JSON of unknown shape: own properties only, nothing inherited. */
 import { isJsonObject } from "../sdk/exact-json.ts";
 
 export type Fields = Record<string, unknown>;

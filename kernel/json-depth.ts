@@ -15,7 +15,6 @@ export function measureDepth(json: Uint8Array, limit: number): number {
   for (let i = 0; i < json.length; i++) {
     const byte = json[i];
     if (byte === QUOTE) {
-      // Skips to the closing quote.
       for (i++; i < json.length && json[i] !== QUOTE; i++) if (json[i] === BACKSLASH) i++;
     } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
       if (++depth > deepest) deepest = depth;

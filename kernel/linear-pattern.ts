@@ -4,7 +4,6 @@
  */
 import { RE2JS } from "re2js";
 
-/** Subset of RegExp that Ajv uses. */
 export interface Pattern {
   test(text: string): boolean;
   /** Ajv caches patterns by this text. */

@@ -12,11 +12,9 @@ import { compilePattern, requirePattern } from "./linear-pattern.ts";
 const MAX_ISSUES = 10;
 const MAX_NAMES = 30;
 const MAX_VALUES_CHARACTERS = 300;
-/** Errors named in the message; `issues` lists all. */
 const MAX_LISTED_ISSUES = 5;
 
 export interface ParameterIssue {
-  /** For example `parameters.body.title`. */
   path: string;
   message: string;
 }
@@ -32,7 +30,6 @@ export interface ParameterCheck {
   fits(parameters: Record<string, unknown>): boolean;
   /** Faster check without bigints and strings of digits, which most parameters pass. */
   fitsPlainly(parameters: Record<string, unknown>): boolean;
-  /** Issues of the last check. */
   listIssues(): ParameterIssue[];
 }
 

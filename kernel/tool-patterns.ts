@@ -7,7 +7,6 @@
 export const MAX_PATTERN_CHARACTERS = 400;
 const MAX_PATTERN_SEGMENTS = 16;
 
-/** Takes time linear in the length of the segment. */
 export type SegmentTest =
   | { kind: "any" }
   | { kind: "literal"; text: string }
@@ -23,7 +22,6 @@ export type ToolTest =
   | { kind: "literal"; text: string; below: boolean }
   | { kind: "segments"; tests: readonly (SegmentTest | typeof DEEP)[] };
 
-/** Both the service and the tool must match. */
 export interface PathTest {
   service: SegmentTest;
   tool: ToolTest;
@@ -75,7 +73,6 @@ export function compilePathPattern(pattern: string, below = false): PathTest[] {
     .filter((one, at, all) => one !== DEEP || all[at - 1] !== DEEP);
   if (rest.length === 0) return first === DEEP ? [{ service: ANY, tool: ANY }] : [];
   if (first !== DEEP) return [{ service: compileSegment(first), tool: compileTool(rest, below) }];
-  // Either the service is one of the segments that `**` matches, or `**` matches none.
   return [
     { service: ANY, tool: compileTool([DEEP, ...rest], below) },
     ...compilePathPattern(rest.join("."), below),
@@ -144,16 +141,12 @@ export interface ToolEntry<T> {
   value: T;
 }
 export interface PlacedEntry<T> {
-  /** Index in the list from which the tool index was created. */
   place: number;
   tool: ToolTest;
   value: T;
 }
-/** Each list keeps the original order. */
 export interface ServiceEntries<T> {
-  /** Keyed by the id they name. */
   named: ReadonlyMap<string, readonly PlacedEntry<T>[]>;
-  /** Entries with a wildcard. */
   general: readonly PlacedEntry<T>[];
 }
 

@@ -8,7 +8,6 @@ export interface Visibility {
   sees(serviceId: string, toolId: string): boolean;
 }
 
-/** Expects valid patterns (`findPatternProblem`). */
 export function compileRole(role: { allow: readonly string[]; deny: readonly string[] }): Visibility {
   const isAllowed = compilePatterns(role.allow, false);
   const isDenied = compilePatterns(role.deny, true);

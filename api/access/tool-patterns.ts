@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { findPatternProblem } from "#kernel/tool-patterns.ts";
 
-// Re-exported because services may import only from their own feature.
 export {
   compilePathPattern,
   compileSegment,

@@ -4,7 +4,6 @@ import type { App } from "../http/app-type.ts";
 import type { Caller } from "../http/auth.ts";
 import type { AuditActor, AuditEntry, AuditLog } from "./log.ts";
 
-/** Longest delay of a response by its record. */
 const MAX_RECORD_MS = 3000;
 const MAX_ANSWER_CHARACTERS = 64 * 1024;
 
@@ -137,7 +136,6 @@ function parametersOf(body: unknown, route: AuditedRoute): unknown {
   });
 }
 
-/** Names each file with its upload id, or the size of its inline content. */
 function nameFiles(files: unknown): unknown {
   if (typeof files !== "object" || files === null) return "[redacted]";
   const named = Object.entries(files).map(([name, source]): [string, unknown] => {
@@ -209,9 +207,7 @@ const READING_METHODS = ["GET", "HEAD", "OPTIONS"];
 export interface AuditedRoute {
   action: string;
   objectKind: string;
-  /** The response waits until the record is stored. */
   awaited: boolean;
-  /** The request is refused if no record can be stored. */
   needsRecord: boolean;
   /** The body contains secret values: never show or hash them. */
   secret: boolean;

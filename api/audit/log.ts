@@ -11,7 +11,6 @@ import type { AuditOutcome } from "./model.ts";
 import { describeParameters, type Redact } from "./parameters.ts";
 import { type AuditRow, insertAuditRows } from "./store.ts";
 
-/** A file moved by a tool call, or left by a run. */
 export type AuditFile = Omit<MovedFile, "use"> & { use: MovedFile["use"] | "left" };
 
 export interface AuditActor {
@@ -22,7 +21,6 @@ export interface AuditActor {
 
 export interface AuditEntry {
   actor: AuditActor;
-  /** `object.verb`. */
   action: string;
   object?: { kind: string; id: string | null } | undefined;
   outcome: AuditOutcome;
@@ -44,7 +42,6 @@ export interface AuditLog {
    * AppError `audit_unavailable` if records could not be stored for a while.
    */
   admit(): Promise<void>;
-  /** Never throws, never waits. */
   record(entry: AuditEntry): void;
   /** Resolves when the record is stored, or after `maxWaitMs`; it is then stored later. */
   recordStored(entry: AuditEntry, maxWaitMs: number): Promise<void>;
@@ -66,7 +63,6 @@ export interface AuditWriterOptions {
 export interface AuditLimits {
   maxWaitingRecords: number;
   maxAdmitMs: number;
-  /** `admit` refuses after failures for this long. */
   maxFailingMs: number;
   maxCloseMs: number;
 }

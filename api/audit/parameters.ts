@@ -9,7 +9,6 @@ export type Redact = <T>(json: T) => T;
 
 export interface DescribedParameters {
   sha256: Buffer;
-  /** JSON text. */
   preview: string;
 }
 
@@ -45,7 +44,6 @@ export function describeParameters(
   };
 }
 
-/** Cheap check first: few objects have this member. */
 const isInteger = (value: object) => "rawJSON" in value && isRawInteger(value);
 
 /** Hashes JSON with sorted keys, so that the order of keys does not change the hash. */

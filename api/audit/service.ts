@@ -7,7 +7,6 @@ import { readAuditRows, readLastAuditId, type StoredAuditRow } from "./store-rea
 
 const EXPORT_BATCH_RECORDS = 500;
 const MAX_EXPORTS = 4;
-/** Longest wait of a reader for records not yet stored. */
 const MAX_ON_THE_WAY_MS = 1000;
 
 export interface AuditPage {
@@ -24,7 +23,6 @@ export interface AuditTrail {
 }
 
 export interface AuditExport extends Disposable {
-  /** JSON lines, oldest first, several per chunk. */
   lines: AsyncGenerator<string, void>;
 }
 

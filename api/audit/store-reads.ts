@@ -16,7 +16,6 @@ export interface AuditPageQuery {
   limit: number;
 }
 
-/** The only filter of a query. */
 interface Lead {
   name: keyof AuditFilter;
   column: Fragment;
@@ -38,7 +37,6 @@ export async function readAuditRows(
   const each = isAlone
     ? wherePage(db, others, { name: "action", column: db`a.action`, value }, page)
     : wherePage(db, others, null, page, db`and a.action = ${value}`);
-  // There are few actor names, and the index finds each quickly.
   return db`
     with recursive names (name) as (
       (select action from audit_log order by action limit 1)
@@ -52,7 +50,6 @@ export async function readAuditRows(
     order by ${inOrder(db, page, [db`a.at`, db`a.id`])} limit ${page.limit}`;
 }
 
-/** Returns 0 if there are no records. */
 export async function readLastAuditId(db: Db): Promise<number> {
   const [row] = await db<{ id: number | null }[]>`select max(id) as id from audit_log`;
   return row?.id ?? 0;
@@ -87,7 +84,6 @@ function wherePage(
     order by ${inOrder(db, page, sorted)} limit ${page.limit}`;
 }
 
-/** Both ends are excluded. */
 function spanOf(
   { from, to }: AuditFilter,
   page: AuditPageQuery,
@@ -123,7 +119,6 @@ function listLeads({ actor, action, objectKind, objectId, outcome, decision }: A
   );
 }
 
-/** Returns null without filters, or if the planner should choose among several. */
 function findLead(db: Db, filter: AuditFilter): Lead | null {
   const [lead, ...others] = listLeads(filter);
   const isRare = filter.processId !== undefined || filter.requestId !== undefined;
@@ -153,7 +148,6 @@ function leadColumn(db: Db, name: ReturnType<typeof listLeads>[number]["name"]):
   }
 }
 
-/** All conditions except the leading one. */
 function conditions(db: Db, filter: AuditFilter, leading: Lead["name"] | null): Fragment {
   const { actor, action, objectKind, objectId, outcome, decision, processId, requestId } = filter;
   const unless = (name: Lead["name"], condition: Fragment) => (leading === name ? db`` : condition);

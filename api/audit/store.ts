@@ -22,13 +22,10 @@ export interface AuditRow {
   decision: "allow" | "ask" | "block" | null;
   policyId: string | null;
   parametersSha256: Buffer | null;
-  /** JSON text. */
   parametersPreview: string | null;
-  /** JSON text. */
   files: string | null;
 }
 
-/** Inserts all records or none. */
 export async function insertAuditRows(db: Db, rows: readonly AuditRow[]): Promise<void> {
   const records = rows.map(({ parametersSha256, ...row }) => ({
     ...row,
@@ -54,7 +51,6 @@ export interface AuditRetentionOptions {
   /** Null keeps records forever. */
   retentionDays: number | null;
   log: Sweep["log"];
-  /** Runs once per sweep, even without `retentionDays`. */
   alsoSweep: () => Promise<void>;
 }
 
@@ -80,7 +76,6 @@ export function startAuditRetention(db: Db, options: AuditRetentionOptions): Asy
   });
 }
 
-/** Deletes one batch, oldest first; returns its size. */
 export async function removeOldAuditRows(db: Db, days: number, batch: number): Promise<number> {
   const [row] = await db<{ removed: number }[]>`
     select remove_old_audit(make_interval(days => ${days}::int), ${batch}::int) as removed`;

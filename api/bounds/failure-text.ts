@@ -2,7 +2,6 @@ import { quoteForeign } from "#modules/shared/failures.ts";
 
 const MAX_FAILURE_CHARACTERS = 2000;
 
-/** Replaces secrets first and shortens afterwards. */
 export type Cut = (text: string, maxCharacters: number) => string;
 
 /** Returns a message of 1 to 2000 characters for any thrown value, never a stack. */

@@ -2,7 +2,6 @@
 import pLimit from "p-limit";
 
 export interface QueueOptions {
-  /** Running and waiting jobs together. */
   maxHeld: number;
   atOnce?: number;
   refuse(): Error;

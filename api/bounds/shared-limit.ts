@@ -5,7 +5,6 @@ export interface SharedLimit {
   run<T>(key: string, work: () => Promise<T>): Promise<T>;
 }
 
-/** Reserves `kept` slots for keys that use none. */
 export function createSharedLimit(maxRunning: number, kept: number): SharedLimit {
   const room = createSharedRoom(maxRunning, kept);
   const waiting: { key: string; start(): void }[] = [];

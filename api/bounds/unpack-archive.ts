@@ -9,7 +9,6 @@ import type { Readable } from "node:stream";
 import { type Extract, extract } from "tar-stream";
 import { createAcceptedPaths, splitEntryPath } from "./entry-paths.ts";
 
-/** One budget may cover several archives. */
 export interface ArchiveBudget {
   readonly maxBytes: number;
   readonly maxEntries: number;
@@ -20,7 +19,6 @@ export interface ArchiveBudget {
 export interface ArchiveRules {
   budget: ArchiveBudget;
   signal?: AbortSignal;
-  /** Keeps the permission to execute; all others are dropped. */
   keepsExecutable?: boolean;
   /** Returns the path below the folder, or null to skip the entry. Throws Error with the reason for a refusal. */
   place(segments: string[], isFile: boolean): string[] | null;

@@ -74,7 +74,6 @@ function refuseDescriptor(problem: string): AppError {
   return new AppError("invalid_descriptor", `The registry could not be used: ${problem}.`);
 }
 
-/** The query may contain a token. */
 function withoutQuery(url: string): string {
   const { origin, pathname } = new URL(url);
   return origin + pathname;

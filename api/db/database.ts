@@ -29,14 +29,11 @@ export interface OpenDatabaseOptions {
   onTakenOver: () => void;
   /** Called before a migration, which may take minutes on a large database. */
   onMigrate?: (pending: readonly string[]) => void;
-  /** The embedded Postgres died and was restarted. */
   onStartedAgain?: () => void;
   /** The embedded Postgres keeps failing, so this server cannot continue. `reason` is a sentence for the operator. */
   onGone?: (reason: string) => void;
-  /** Receives a sentence about slow steps, such as waiting for the database or creating one. */
   onProgress?: (sentence: string) => void;
   lockWaitMs?: number;
-  /** Stops waiting for another server; rejects with the signal's reason. */
   signal?: AbortSignal;
 }
 
@@ -44,7 +41,6 @@ const MAX_CONNECTIONS = 15;
 /** Closes connections that a burst opened. The self-check keeps one in use. */
 const IDLE_TIMEOUT_MS = 30_000;
 const MAX_PRIORITY_CONNECTIONS = 2;
-/** Abandons a hanging heartbeat in time for the next one. */
 const PRIORITY_STATEMENT_TIMEOUT_MS = 5000;
 /** A previous server may stop an embedded Postgres after this one found it running: retry for this long. */
 const EMBEDDED_RETRY_MS = 15_000;
@@ -174,7 +170,6 @@ async function requireOwnSessions(databaseUrl: string): Promise<void> {
 /** Compares two connections as a client sees them: a setting of one session must not appear in the other. */
 export async function refuseSharedSession(one: Db, other: Db): Promise<void> {
   const mark = randomUUID();
-  // Connects both first, so that a pooler could lend them the same session.
   await other`select 1`;
   await one`select set_config('cyrnel.session', ${mark}, false)`;
   const read = async (db: Db) => {

@@ -14,7 +14,6 @@ export interface EmbeddedPostgres extends AsyncDisposable {
   readonly url: string;
   /** True if a server that died had left it running. */
   readonly adopted: boolean;
-  /** Returns whether the Postgres process runs, even if it is slow or stopping. */
   isRunning(): Promise<boolean>;
   /** Restarts a Postgres that died, at the same URL. Throws a sentence for the operator. */
   startAgain(): Promise<void>;
@@ -23,11 +22,9 @@ export interface EmbeddedPostgres extends AsyncDisposable {
 }
 
 export interface EmbeddedOptions {
-  /** Contains data, password, log and socket; created if missing. */
   directory: string;
   /** False disables all flushes, for throwaway data. */
   durable?: boolean;
-  /** Receives a sentence before any step that takes seconds. */
   onProgress?: (sentence: string) => void;
 }
 
@@ -92,7 +89,6 @@ async function ensureDatabase(url: string): Promise<void> {
     const [found] = await pool`select 1 from pg_database where datname = ${DATABASE}`;
     if (found) return;
     await pool.unsafe(`create database ${DATABASE}`).catch((error) => {
-      // Another server created it at the same moment: duplicate_database, or a unique violation in the catalog.
       if (error.code !== "42P04" && error.code !== "23505") throw error;
     });
   } finally {

@@ -18,7 +18,6 @@ const CONNECTION = {
 } as const;
 /** Key of the advisory lock, the same in every version. */
 const LOCK_KEY = "7241865325823964";
-/** Longest wait for another server's migration or for a table lock. */
 const LOCK_TIMEOUT_MS = 300_000;
 /** SQLSTATEs worth a retry: deadlock_detected, lock_not_available. */
 const LOCK_TROUBLE = new Set(["40P01", "55P03"]);
@@ -65,7 +64,6 @@ export async function migrate(
   }
 }
 
-/** Adds the names applied here to `applied`: other servers may be applying migrations too. */
 async function applyPending(
   databaseUrl: string,
   pending: readonly string[],
@@ -110,7 +108,6 @@ async function applyOne(db: Db, name: string): Promise<boolean> {
   return true;
 }
 
-/** Returns names in order, without `.sql`. */
 export async function listMigrations(): Promise<string[]> {
   const files = await readdir(MIGRATIONS_DIRECTORY);
   return files
@@ -119,7 +116,6 @@ export async function listMigrations(): Promise<string[]> {
     .sort();
 }
 
-/** Returns names in order; empty for an empty database. */
 export async function listAppliedMigrations(db: Db): Promise<string[]> {
   const [table] = await db<
     { found: boolean }[]
@@ -129,7 +125,6 @@ export async function listAppliedMigrations(db: Db): Promise<string[]> {
   return rows.map((row) => row.name);
 }
 
-/** Facts that a server reports. `number` is `server_version_num`: 150004 is 15.4. */
 export interface ServerFacts {
   number: number;
   name: string;
@@ -145,7 +140,6 @@ async function refuseUnsuitableServer(db: Db): Promise<void> {
   if (reason !== null) throw new DatabaseRefused(reason);
 }
 
-/** Returns why this version cannot use the server, or null. */
 export function describeUnsuitable(server: ServerFacts): string | null {
   if (server.number < MIN_SERVER_VERSION) {
     return (

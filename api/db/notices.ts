@@ -23,7 +23,6 @@ export interface Listening extends AsyncDisposable {
   readonly ready: Promise<void>;
 }
 
-/** Disposing stops all callbacks. */
 export function listenFor<Notice>(pool: Pool, options: NoticeOptions<Notice>): Listening {
   const { channel, schema, onNotice, onListening } = options;
   let isClosed = false;

@@ -18,18 +18,15 @@ export type Db = postgres.ISql<ColumnTypes>;
 export type Fragment = postgres.PendingQuery<postgres.Row[]>;
 
 export interface PoolOptions {
-  /** Default 10. */
   maxConnections?: number;
   /** Longest single attempt to connect; then the query fails. Default 3000. */
   connectTimeoutMs?: number;
-  /** Shown in `pg_stat_activity`. */
   applicationName?: string;
   /**
    * Overrides defaults. `statementTimeoutMs` 0 means no limit. A connection that has not responded `answerMarginMs`
    * after that limit is closed: its query fails and the next query gets a new connection.
    */
   timings?: Partial<PoolTimings>;
-  /** Called when a connection of the pool closes, also on purpose. */
   onClose?: () => void;
   /** Never recycles connections; needed for session locks. */
   permanent?: boolean;
@@ -37,7 +34,6 @@ export interface PoolOptions {
    * Closes a connection after this idle time, because each is a Postgres process of some megabytes. Default: never.
    */
   idleTimeoutMs?: number;
-  /** Receives notices and warnings of the database. Default: ignored. */
   onNotice?: (message: string) => void;
 }
 
@@ -135,7 +131,6 @@ const UNREACHABLE_CODES = new Set([
 export function isDatabaseUnavailable(error: unknown): boolean {
   if (!(error instanceof Error) || !("code" in error) || typeof error.code !== "string") return false;
   if (UNREACHABLE_CODES.has(error.code) || /^(?:08|53)\w{3}$/.test(error.code)) return true;
-  // Missing Unix socket.
   return error.code === "ENOENT" && "syscall" in error && error.syscall === "connect";
 }
 

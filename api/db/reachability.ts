@@ -3,16 +3,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { createPool, type Db, isDatabaseUnavailable, type Pool } from "./pool.ts";
 
 export interface Reachability extends AsyncDisposable {
-  /** Refreshed every second. */
   readonly reachable: boolean;
 }
 
 export interface ReachabilityOptions {
   /** Longest wait for a database that is not reachable yet. Default 10,000. */
   waitMs?: number;
-  /** Called once, with the reason, if the first attempt fails. */
   onWait?: (error: unknown, waitMs: number) => void;
-  /** Stops waiting; rejects with the signal's reason. */
   signal?: AbortSignal;
 }
 

@@ -53,7 +53,6 @@ function isAway(error: unknown): boolean {
   return isDatabaseUnavailable(error) || (error instanceof AppError && error.code === "database_unavailable");
 }
 
-/** Ends early when `over` aborts. */
 export async function pauseFor(ms: number, over: AbortSignal): Promise<void> {
   await sleep(ms, undefined, { signal: over, ref: false }).catch(() => {});
 }

@@ -12,7 +12,6 @@ export type RevisionKind = "keys" | "roles" | "policies" | "packages";
 export interface RevisionWatch extends AsyncDisposable {
   /** Call before `start`. `load` replaces the copy of a kind and never runs twice at once. */
   follow(kind: RevisionKind, load: (db: Db) => Promise<void>): void;
-  /** Loads everything. Rejects if the database does not answer. */
   start(): Promise<void>;
   /** Resolves when every change committed before the call is in memory. Concurrent calls share one query. */
   refresh(): Promise<void>;
@@ -22,9 +21,7 @@ export interface RevisionWatch extends AsyncDisposable {
 
 export interface RevisionWatchOptions {
   log: { warn(fields: object, message: string): void };
-  /** Default 1,000. */
   pollMs?: number;
-  /** Default 10,000. */
   maxStaleMs?: number;
 }
 
@@ -111,7 +108,6 @@ export function createRevisionWatch(pool: Pool, options: RevisionWatchOptions): 
     async start() {
       await refresh();
       poll();
-      // Without notices (a pooler in between, a broken connection) the poll remains.
       listening = listenFor(pool, {
         channel: CHANNEL,
         schema: z.unknown(),

@@ -44,7 +44,6 @@ async function dumpTable(db: Db, { oid, name }: { oid: number; name: string }): 
            when adbin is not null then ' default ' || pg_get_expr(adbin, adrelid) else '' end as line
     from pg_attribute left join pg_attrdef on adrelid = attrelid and adnum = attnum
     where attrelid = ${oid} and attnum > 0 and not attisdropped order by attnum`;
-  // Columns show their not-null constraints; since Postgres 18 the catalog lists them as constraints too.
   const constraints = await db<{ line: string }[]>`
     select format('constraint %I %s', conname, pg_get_constraintdef(oid)) as line from pg_constraint
     where conrelid = ${oid} and contype <> 'n' order by contype desc, conname`;

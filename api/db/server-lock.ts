@@ -15,7 +15,6 @@ export interface ServerLockOptions {
   waitMs?: number;
   /** Also wait that long for a database that is not reachable yet. Default true. */
   waitForDatabase?: boolean;
-  /** Stops waiting; rejects with the signal's reason. */
   signal?: AbortSignal;
   /** The lock was lost with the connection and another server took it: shut down. */
   onTakenOver: () => void;

@@ -5,7 +5,6 @@
 import { AppError } from "../errors.ts";
 import type { Db } from "./pool.ts";
 
-/** SQLSTATE of a statement that would exceed the limit. */
 const EXCEEDED = "CY413";
 
 /** Belongs in a statement's `with`, before the part that stores. A null `maxBytes` sets no limit. */

@@ -3,7 +3,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { ModuleLogger } from "#sdk";
 import type { Db } from "./pool.ts";
 
-/** Slightly below the interval, so that a server's previous turn does not block its next one. */
 const TURN = 0.9;
 
 export interface Sweep {
@@ -11,7 +10,6 @@ export interface Sweep {
   everyMs: number;
   /** Returns the number removed. Stops early when the signal aborts. */
   remove(signal: AbortSignal): Promise<number>;
-  /** Name for the log, such as "audit records". */
   what: string;
   log: Pick<ModuleLogger, "info" | "warn">;
 }
@@ -40,7 +38,6 @@ export function startSweeps(db: Db, { name, everyMs, remove, what, log }: Sweep)
   };
 }
 
-/** Repeats until a batch is not full or the signal aborts. Returns the number of rows removed. */
 export async function removeInBatches(
   removeBatch: (maxRows: number) => Promise<number>,
   maxRows: number,

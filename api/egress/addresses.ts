@@ -6,13 +6,10 @@ import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 
 export type Address = ipaddr.IPv4 | ipaddr.IPv6;
-/** Network and prefix length in bits. */
 export type Block = readonly [Address, number];
 
-/** An address that a connection may end up at. */
 export interface Face {
   address: Address;
-  /** Why the address is not public, or null. */
   nonPublic: string | null;
   /** Kind that no broad rule may allow (link-local, metadata), or null. */
   guarded: string | null;
@@ -60,7 +57,6 @@ const NON_PUBLIC = named({
   "an address that wraps an IPv4 address": ["::/96", "::ffff:0:0:0/96", "64:ff9b:1::/48", "2002::/16"],
 });
 
-/** The only IPv6 range assigned for public use. */
 const PUBLIC_IPV6 = blockOf("2000::/3");
 
 interface Carrier {
@@ -74,7 +70,6 @@ interface Carrier {
 }
 
 const CARRIERS: readonly Carrier[] = [
-  // The kernel itself connects to the IPv4 address.
   { block: blockOf("::ffff:0:0/96"), offsetBytes: 12, isTransparent: true },
   // NAT64: the only way to an IPv4 host from a network without IPv4.
   { block: blockOf("64:ff9b::/96"), offsetBytes: 12, isTransparent: true },

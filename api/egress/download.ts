@@ -2,11 +2,9 @@ import { AppError } from "../errors.ts";
 import { EgressRefused } from "./rules.ts";
 
 export interface DownloadOptions {
-  /** After decompression. */
   maxBytes: number;
   /** Covers all redirects and the whole body. Default 10,000. */
   maxMs?: number;
-  /** Default 5. */
   maxRedirects?: number;
   accept?: string;
   signal?: AbortSignal;
@@ -98,7 +96,6 @@ async function readBody(response: Response, maxBytes: number): Promise<Buffer> {
   for await (const chunk of response.body ?? []) {
     const needed = length + chunk.byteLength;
     if (needed > maxBytes) throw tooLarge(maxBytes);
-    // Allocating the declared length is cheap: pages that are never written take no memory.
     if (needed > bytes.length) {
       const wanted = Math.max(needed, 2 * bytes.length, Number.isSafeInteger(declared) ? declared : 0);
       bytes = grow(bytes, Math.min(maxBytes, wanted), length);
@@ -133,7 +130,6 @@ function show(url: string): string {
   return withoutCredentials.slice(0, MAX_SHOWN_URL_CHARACTERS);
 }
 
-/** The message of fetch is only "fetch failed"; the cause says more. */
 function describeCause(error: unknown): string {
   const { cause } = error as { cause?: unknown };
   const inner = cause instanceof AggregateError ? (cause.errors[0] as unknown) : (cause ?? error);

@@ -11,7 +11,6 @@ const MAX_ENTRIES = 1000;
 const LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/;
 const MAPPED_PREFIX_BITS = 96;
 
-/** The list is separated by commas and may be empty. */
 export function parseEgressEntries(list: string): { entries: EgressEntry[]; problems: string[] } {
   const texts = list.split(",").map((text) => text.trim());
   const given = texts.filter((text) => text !== "");
@@ -31,7 +30,6 @@ export function coversAddress(entry: EgressEntry, address: Address): boolean {
   return entry.kind === "block" && contains(entry.block, address);
 }
 
-/** `host` must be normalized. */
 export function coversHost(entry: EgressEntry, host: string): boolean {
   if (entry.kind !== "host") return false;
   return entry.match === "exact" ? host === entry.name : host.endsWith(`.${entry.name}`);

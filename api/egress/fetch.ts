@@ -17,13 +17,11 @@ import {
 } from "./rules.ts";
 
 export interface GuardedFetchOptions {
-  /** Default: the system's resolver. */
   lookup?: LookupFunction;
   /** Includes name resolution. Default 10,000. */
   connectTimeoutMs?: number;
   /** Limits the wait for headers, and between two parts of a body. Default 300,000. */
   idleTimeoutMs?: number;
-  /** Further requests wait. Default 256. */
   maxConnectionsPerOrigin?: number;
 }
 
@@ -48,7 +46,6 @@ export function createGuardedFetch(rules: EgressRules, options: GuardedFetchOpti
   async function guardedFetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
     requireAllowedUrl(new URL(input instanceof Request ? input.url : input), rules);
     try {
-      // The dispatcher comes last, so that callers cannot replace it.
       const guarded: unknown = { ...init, dispatcher: agent };
       return await globalThis.fetch(input, guarded as RequestInit);
     } catch (error) {
@@ -59,7 +56,6 @@ export function createGuardedFetch(rules: EgressRules, options: GuardedFetchOpti
   return Object.assign(guardedFetch, { [Symbol.asyncDispose]: () => agent.destroy() });
 }
 
-/** fetch wraps connection errors in others. */
 function findRefusal(error: unknown): EgressRefused | null {
   let current: unknown = error;
   for (let depth = 0; depth < MAX_CAUSES && current instanceof Error; depth += 1) {

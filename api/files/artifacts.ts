@@ -14,7 +14,6 @@ export async function readArtifact(
   return isText ? redact(readWhole(artifact), redactor) : readWhole(artifact);
 }
 
-/** Returns whether all of it is UTF-8 without NUL. */
 async function holdsText(artifact: ArtifactSource): Promise<boolean> {
   let rest: Buffer = Buffer.alloc(0);
   for await (const bytes of readWhole(artifact)) {

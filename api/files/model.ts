@@ -2,7 +2,6 @@ import { z } from "zod";
 import { pageQuerySchema } from "#api/http/cursor.ts";
 import { checkFileName, contentTypeOf, MAX_FILE_NAME_BYTES } from "#kernel/file-names.ts";
 
-/** The only project so far. */
 export const PROJECT = "default";
 
 const DIGEST = /^[0-9a-f]{64}$/;
@@ -125,7 +124,6 @@ export interface StoredUpload {
 
 /** Used for uploads without a stated type or a telling name. */
 export const UNKNOWN_TYPE = contentTypeOf("");
-/** Types that clients such as curl send by default. */
 const NO_TYPE = /^application\/(?:octet-stream|x-www-form-urlencoded)\b/i;
 
 /** Returns the stated type of an upload, or the one its name implies. */

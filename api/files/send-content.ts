@@ -106,7 +106,6 @@ async function* cutOffStalled(
   }
 }
 
-/** Compares weakly, as `If-None-Match` requires. */
 function isKnown(header: string, tag: string): boolean {
   return header.split(",").some((one) => ["*", tag, `W/${tag}`].includes(one.trim()));
 }

@@ -42,12 +42,10 @@ export interface FilesDeps {
   db: Db;
   contents: ContentStore;
   config: { maxFileBytes: number; fileTtlDays: number; maxStoredBytes: number | null };
-  /** Called for each finished upload, with the bytes received. */
   onUpload?: (outcome: "stored" | "failed", bytes: number) => void;
   onRefused?: (reason: FileRefusal) => void;
 }
 
-/** Keyed by error code. */
 const UPLOAD_REFUSALS: Readonly<Record<string, FileRefusal>> = {
   storage_full: "quota",
   body_too_large: "file_size",
@@ -166,10 +164,8 @@ export function createFiles(deps: FilesDeps) {
       return { files: rows.map(toRecord), storedBytes, maxStoredBytes: config.maxStoredBytes, next };
     },
 
-    /** Throws not_found. */
     get: async (viewer: Viewer, digest: Digest): Promise<FileRecord> => toRecord(await find(viewer, digest)),
 
-    /** Throws not_found. */
     async open(viewer: Viewer, digest: Digest): Promise<OpenFile> {
       const { name, contentType, usedAt } = await find(viewer, digest);
       if (Date.now() - usedAt.getTime() > USE_NOTED_MS) await useFiles(db, [digest], reachOf(viewer));
@@ -181,7 +177,6 @@ export function createFiles(deps: FilesDeps) {
       if (!(await deleteFile(db, digest, reachOf(viewer)))) refuseUnknown(digest);
     },
 
-    /** Throws not_found. */
     async listArtifacts(processId: number): Promise<Artifact[]> {
       const left = (await readLeft(db, processId)) ?? refuseProcess(processId);
       return left.files.map(toArtifact);
@@ -193,7 +188,6 @@ export function createFiles(deps: FilesDeps) {
       return openOf("process_artifacts", processId, name, refusal, key);
     },
 
-    /** Throws not_found. */
     async openGiven(processId: number, name: string, key?: string): Promise<OpenFile> {
       const refusal = `Process ${processId} was given no such file. GET /processes/${processId} lists those it was given (\`files\`).`;
       return openOf("process_files", processId, name, refusal, key);

@@ -13,7 +13,6 @@ import { createWorkspaces } from "./workspaces.ts";
 export interface FileStorage extends AsyncDisposable {
   files: Files;
   workspaces: ProcessFiles;
-  /** For other data identified by digest. */
   contents: ContentStore;
   start(): void;
   /** On shutdown: ends all waits for the object store and starts no new ones. */
@@ -70,7 +69,6 @@ export async function openFileStorage(options: FileStorageOptions): Promise<File
   };
 }
 
-/** Loads the client library only if a bucket is configured. */
 async function openBuckets({ config, log }: FileStorageOptions, opened: DisposableStack) {
   const { objectStore, objectStorePathStyle, objectStoreTimeoutMs } = config;
   if (objectStore === null) return null;

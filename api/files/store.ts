@@ -92,7 +92,6 @@ export async function findCounted(db: Db, owner: string, digests: readonly Diges
   return new Set(rows.map(({ digest }) => digest));
 }
 
-/** Counts each content once. */
 export async function readStoredBytes(db: Db, owner: string): Promise<number> {
   const [row] = await db<{ bytes: number }[]>`
     select bytes from stored_bytes where project = ${PROJECT} and owner = ${owner}`;
@@ -113,7 +112,6 @@ export async function findFile(
   return row ?? null;
 }
 
-/** Newest first. A null `owner` lists the files of all owners. */
 export async function listFiles(
   db: Db,
   filter: FileFilter & { owner: string | null },

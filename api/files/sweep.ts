@@ -28,7 +28,6 @@ export interface FileSweep {
   contents: Pick<ContentStore, "placeOf">;
   ttlDays: number;
   log: Pick<ModuleLogger, "info" | "warn">;
-  /** Called with the number of removed objects. */
   onSwept?: (what: "files" | "contents" | "blobs", count: number) => void;
 }
 

@@ -1,6 +1,5 @@
 import { AppError } from "../errors.ts";
 
-/** Each upload uses some buffers. */
 const MAX_UPLOADS = 32;
 const MAX_UPLOADS_PER_CALLER = 8;
 const RETRY_AFTER_SECONDS = 2;

@@ -27,7 +27,6 @@ import type { ContentStore } from "./contents/contents.ts";
 import { type Digest, digestOf, fileIdOf, fileIdSchema } from "./model.ts";
 import { countLeft, findCounted, readProcessOwner, readStoredBytes, useFiles } from "./store.ts";
 
-/** Concurrent stores per process. */
 const MAX_AT_ONCE = 4;
 
 export interface WorkspacesDeps {
@@ -35,7 +34,6 @@ export interface WorkspacesDeps {
   contents: ContentStore;
   redactor: Redactor;
   maxWorkspaceBytes: number;
-  /** Limit per key; null for none. */
   maxStoredBytes: number | null;
   spools: Spools;
   onRefused?: (reason: FileRefusal) => void;

@@ -1,6 +1,5 @@
 import type { FastifyReply } from "fastify";
 
-/** Aborts when the connection closes before the response was sent. */
 export function clientGone(reply: FastifyReply): AbortSignal {
   const controller = new AbortController();
   reply.raw.once("close", () => {

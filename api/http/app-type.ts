@@ -20,7 +20,6 @@ declare module "fastify" {
      * server can do it.
      */
     whileDraining?: true | "elsewhere";
-    /** Reads large integers of the body as RawIntegers. */
     keepsIntegers?: boolean;
     withoutDatabase?: boolean;
   }

@@ -41,7 +41,6 @@ export function rightsOf(caller: Caller | null): Pick<Caller, "keyId" | "roleId"
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Null only on public routes and before authentication. */
     caller: Caller | null;
   }
 }
@@ -73,7 +72,6 @@ const BOOTSTRAP: Caller = { kind: "bootstrap", id: "bootstrap", scopes: ALL_SCOP
 const MAX_KEY_CHARACTERS = 500;
 /** Prefix of stored keys. The operator chooses the bootstrap key. */
 const STORED_KEY_MARK = "cyk_";
-/** Streams of a revoked or expired key end within this time. */
 const STREAM_CHECK_MS = 1000;
 
 const scopeOfHook = new WeakMap<object, Scope>();
@@ -108,14 +106,12 @@ export function guardRoutes(
   app.addHook("onRoute", (route) => {
     if (route.url !== prefix && !route.url.startsWith(`${prefix}/`)) return;
     const own = [route.preHandler ?? []].flat() as (typeof guard)[];
-    // A HEAD route derives from the GET route, which already has the guard.
     if (!own.includes(guard)) route.preHandler = [guard, ...own];
   });
 }
 
 /** A hook for a route that any key may use, whatever its scopes: `onRequest: requireKey()`. */
 export function requireKey(): onRequestAsyncHookHandler {
-  // Callers without a key are refused before any route's hooks.
   const hook = async (): Promise<void> => {};
   anyKeyHooks.add(hook);
   return hook;

@@ -10,7 +10,6 @@ import { AppError } from "../errors.ts";
 const CHECKSUM_BYTES = 6;
 export const MAX_CURSOR_CHARACTERS = 500;
 
-/** A cursor of one listing (`kind`) is invalid in another. */
 export function encodeCursor(kind: string, position: unknown): string {
   const payload = Buffer.from(JSON.stringify(position));
   return Buffer.concat([checksum(kind, payload), payload]).toString("base64url");

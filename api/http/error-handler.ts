@@ -60,7 +60,6 @@ export function answerError(
     }));
   }
   outlastRequest(request, reply);
-  // Serialise here: an error must not depend on the response schema of its route.
   return reply
     .status(known.status)
     .type("application/json; charset=utf-8")
@@ -98,7 +97,6 @@ function hasLeft(error: FastifyError | Error, request: FastifyRequest): boolean 
 /** No client reads this; the metrics count it. */
 const CLIENT_LEFT = new AppError("invalid_request", "The connection ended before the request was complete.");
 
-/** Turns any error into one of the catalogue. Unknown errors become `internal_error` without details. */
 export function describeError(error: unknown): AppError {
   if (error instanceof AppError) return error;
   if (isDatabaseUnavailable(error)) {

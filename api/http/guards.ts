@@ -94,7 +94,6 @@ export function registerDatabaseGuard(app: App, database: { readonly reachable: 
 export function registerLocalGuard(app: App): void {
   app.addHook("onRequest", async (request) => {
     const host = request.headers.host;
-    // Browsers always send Host. Health checks over HTTP/1.0 may not.
     if (host !== undefined && !isLocalName(hostNameOf(host))) {
       throw new AppError(
         "forbidden",
@@ -132,7 +131,6 @@ function comesFromAnotherSite(request: FastifyRequest, host = ""): boolean {
   return isWrite && site !== undefined && site !== "same-origin" && site !== "none";
 }
 
-/** Cheap check first: most requests use one of the listed names. */
 const isLocalName = (name: string) => LOCAL_NAMES.includes(name) || isLoopbackHost(name);
 const LOCAL_NAMES = ["localhost", "127.0.0.1", "::1"];
 

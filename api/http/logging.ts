@@ -18,7 +18,6 @@ const MIN_SECRET_CHARACTERS = 8;
 export interface LoggerOptions {
   redactor?: Pick<Redactor, "jsonText">;
   stream: DestinationStream;
-  /** Receives each line as it is written. */
   ring?: { add(line: string): void };
 }
 

@@ -15,7 +15,6 @@ export const errorSchema = z
   })
   .meta({ id: "Error" });
 
-/** Any route may fail with these. */
 const ALWAYS: ErrorCode[] = [
   "unauthorized",
   "forbidden",
@@ -24,7 +23,6 @@ const ALWAYS: ErrorCode[] = [
   "database_unavailable",
 ];
 
-/** Any route with a body may also fail with these. */
 export const BODY_ERRORS = [
   "invalid_json",
   "invalid_request",

@@ -12,7 +12,6 @@ import { AppError } from "../errors.ts";
 import type { McpPorts, RequestContext } from "./ports.ts";
 
 const MAX_EMBEDDED_BYTES = 64 * 1024;
-/** Per response. */
 const MAX_EMBEDDED_TOTAL_BYTES = 256 * 1024;
 const MAX_ATTACHED = 50;
 const MAX_READING = 4;
@@ -98,7 +97,6 @@ function linkTo(id: number, { name, size, contentType }: ProcessArtifact): Resou
   return { type: "resource_link", uri: uriOf(id, name), name, ...description, size, mimeType: contentType };
 }
 
-/** MCP cannot read a resource in parts. */
 function sayWhereElse(id: number, name: string): string {
   return `MCP returns at most ${MAX_READ_BYTES} bytes. Download it from this server over HTTP, with a key that has processes:read, whole or in parts (Range): GET ${pathOf(id, name)}`;
 }

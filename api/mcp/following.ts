@@ -19,7 +19,6 @@ import type { McpPorts, RequestContext } from "./ports.ts";
 const AnswerSchema = ElicitResultSchema.extend({
   content: z.unknown().optional(),
 }) as unknown as typeof ElicitResultSchema;
-/** Clients wait a minute by default. */
 const PATIENCE_MS = 50_000;
 /** Used when the client receives progress, which extends its own time limit. */
 const PATIENCE_WITH_PROGRESS_MS = 300_000;
@@ -27,9 +26,7 @@ const MAX_PATIENCE_MS = 600_000;
 const PROGRESS_INTERVAL_MS = 5000;
 /** Delay until a decision made elsewhere withdraws the question. */
 const DECIDED_ELSEWHERE_MS = 1000;
-/** Pause between a decision and the next look at the run. */
 const RESUMING_MS = 50;
-/** Longest wait that the processes feature accepts. */
 const MAX_WAIT_MS = 60_000;
 
 /** Key in the request's `_meta` for the time the client waits. */
@@ -37,9 +34,7 @@ export const PATIENCE_KEY = "cyrnel/patienceMs";
 
 export interface ClientLink {
   capabilities: ClientCapabilities | undefined;
-  /** Undefined if the client wants no progress. */
   progressToken: string | number | undefined;
-  /** From `_meta`. */
   patienceMs: unknown;
   notify(progress: { progressToken: string | number; progress: number; message: string }): Promise<void>;
   ask(
@@ -102,7 +97,6 @@ function startProgress(link: ClientLink, startMs: number, describe: () => string
   if (progressToken === undefined) return undefined;
   const tell = () => {
     const progress = Math.round(performance.now() - startMs) / 1000;
-    // The request's signal reports that the client has left.
     link.notify({ progressToken, progress, message: describe() }).catch(() => {});
   };
   tell();

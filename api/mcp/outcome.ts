@@ -61,7 +61,6 @@ export async function answerResult(
 async function readOutcome(ports: McpPorts, id: number, context: RequestContext) {
   const { processes } = ports;
   const [record, calls] = await Promise.all([processes.read(id, context), processes.readCalls(id, context)]);
-  /** Names of the parts left out. */
   const cut: string[] = [];
   const [paused, left] = await Promise.all([
     describePause(ports, record, context),
@@ -186,7 +185,6 @@ async function findApproval(
   }
 }
 
-/** Describes the first pending approval, and lists the ids of all. */
 async function describePause(
   ports: McpPorts,
   record: ProcessRecord,
@@ -217,7 +215,6 @@ export function answerWith(value: Record<string, unknown>): CallToolResult {
   return { content: [{ type: "text", text: JSON.stringify(value) }], structuredContent: value };
 }
 
-/** Returns `{error, code, issues?}`, with the codes of docs/errors.md. */
 export function answerRefusal(
   error: unknown,
   { describeError, log }: Pick<McpPorts, "describeError" | "log">,

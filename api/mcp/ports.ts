@@ -27,7 +27,6 @@ export interface Script {
   /** Milliseconds; null for no limit, absent for the server's default. */
   timeoutMs?: number | null | undefined;
   ref?: string | undefined;
-  /** JSON. */
   input?: unknown;
   /** Keyed by name, as in `POST /processes`. */
   files?: Record<string, unknown> | undefined;
@@ -65,7 +64,6 @@ export interface ProcessesPort {
 
 export type Decision =
   | { approved: true; data?: unknown }
-  /** The script receives `reason`. */
   | { approved: false; reason?: string };
 
 export interface ApprovalsPort {
@@ -89,7 +87,6 @@ export interface McpPorts {
   /** Returns the guide for scripts, as Markdown. Throws no_environment, module_failed. */
   readDocs(caller: Caller): Promise<string>;
   isLive(caller: Caller): boolean;
-  /** Describes any error for a client, without secrets. */
   describeError(error: unknown): {
     status: number;
     code: string;

@@ -17,7 +17,6 @@ import { createSessions, type HeldSession, SESSION_LIMITS, type SessionLimits } 
 const SESSION_HEADER = "mcp-session-id";
 /** Headers that the transport reads; the key stays here. */
 const PASSED_HEADERS = ["accept", "content-type", SESSION_HEADER, "mcp-protocol-version"];
-/** The HTTP layer owns the connection. */
 const KEPT_BACK_HEADERS = ["connection"];
 const EVENT_STREAM = "text/event-stream";
 const SERVER_ERROR = -32000;

@@ -41,7 +41,6 @@ export interface ClientSession {
   /** True once the client is initialized; until then there is no session. */
   readonly isOpen: boolean;
   handle(request: Request, body: unknown, context: RequestContext): Promise<Response>;
-  /** Ends all requests in progress. Idempotent. */
   close(): Promise<void>;
 }
 
@@ -122,7 +121,6 @@ function registerResources(server: Server, ports: McpPorts): void {
   });
 }
 
-/** Returns null if no resource has this URI. */
 async function readResource(ports: McpPorts, uri: string, context: RequestContext) {
   return uri === DOCS_URI
     ? { uri, mimeType: "text/markdown", text: await ports.readDocs(context.caller) }

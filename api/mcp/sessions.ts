@@ -11,7 +11,6 @@ export interface SessionLimits {
   maxSessions: number;
   maxSessionsPerCaller: number;
   maxIdleMs: number;
-  /** Unanswered requests of one session. */
   maxRequestsPerSession: number;
 }
 
@@ -28,7 +27,6 @@ const MIN_IDLE_MS = 60_000;
 export interface HeldSession {
   readonly session: ClientSession;
   readonly caller: Caller;
-  /** Unanswered requests. */
   waiting: number;
   /** As of `performance.now()`. */
   lastUsedMs: number;
@@ -40,7 +38,6 @@ export interface Sessions {
   open(caller: Caller): Promise<HeldSession>;
   /** Closes the session and returns false if there is no room. */
   keep(held: HeldSession): boolean;
-  /** Returns null if the caller has no such session. */
   find(id: string, caller: Caller): HeldSession | null;
   close(): Promise<void>;
 }

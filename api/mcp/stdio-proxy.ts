@@ -21,13 +21,10 @@ import {
 } from "@modelcontextprotocol/sdk/types.js";
 
 export interface StdioProxyOptions {
-  /** Includes the path. */
   endpoint: URL;
-  /** Null if the server needs no key. */
   key: string | null;
   input: Readable;
   output: Writable;
-  /** Writes to the client's log. */
   report(message: string): void;
   signal: AbortSignal;
 }
@@ -45,7 +42,6 @@ const REOPEN_ID = "cyrnel-reopen";
 export async function runStdioProxy(options: StdioProxyOptions): Promise<number> {
   const { endpoint, key, input, output, report, signal } = options;
   const local = new StdioServerTransport(input, output, { maxBufferSize: MAX_INPUT_BYTES });
-  /** Unanswered requests of the client. */
   const open = new Set<RequestId>();
   const end = Promise.withResolvers<number>();
   let initialize: JSONRPCMessage | null = null;

@@ -5,7 +5,6 @@
 import { parseArgs } from "node:util";
 import { runStdioProxy } from "./stdio-proxy.ts";
 
-/** From sysexits.h. */
 const EX_CONFIG = 78;
 const DEFAULT_URL = "http://127.0.0.1:9371";
 const STOP_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;

@@ -16,11 +16,9 @@ interface Call {
 }
 
 interface SurfaceTool<Input extends z.ZodType> {
-  /** Display name. */
   title: string;
   description: string;
   annotations: ToolAnnotations;
-  /** Null for any key. */
   scope: Scope | null;
   input: Input;
   perform(input: z.output<Input>, call: Call): Promise<CallToolResult>;
@@ -188,7 +186,6 @@ const TOOLS: ReadonlyMap<string, SurfaceTool<z.ZodType>> = new Map([
       scope: "processes:read",
       input: resultInput,
       async perform({ processId }, { ports, context, link }) {
-        // Reading a result must not ask anyone.
         await followRun(ports, processId, link, context, { asksPerson: false });
         return answerResult(ports, processId, context);
       },
@@ -211,7 +208,6 @@ async function mayReadOutcome(
   );
 }
 
-/** Returns the tools that the caller's scopes allow. */
 export function listSurfaceTools({ caller }: RequestContext): Tool[] {
   return [...TOOLS]
     .filter(([, { scope }]) => scope === null || caller.scopes.has(scope))

@@ -1,4 +1,3 @@
-/** Measures the file systems that the server writes to. */
 import { statfs } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import type { Config } from "#api/config.ts";

@@ -12,7 +12,6 @@ const REFUSALS: Readonly<Record<FileRefusal, 0>> = {
 };
 
 export interface FileCounters extends Required<Pick<RunObserver, "filesLeft">> {
-  /** Bytes received. */
   fileUploaded(outcome: "stored" | "failed", bytes: number): void;
   fileRefused(reason: FileRefusal): void;
   filesSwept(what: "files" | "contents" | "blobs", count: number): void;

@@ -16,18 +16,14 @@ export interface MetricsSources {
   processes(): ProcessesHealth;
   /** Slots of all replicas together; null if unknown. Absent on a single server. */
   countSlots?(): number | null;
-  /** Pending approvals of all replicas together. */
   waiting?(): Promise<{ approvals: number; oldestMs: number; paused: number }>;
-  /** Stored files of all replicas together. */
   stored?(): Promise<{ contents: number; bytes: number }>;
-  /** Installed packages of all replicas together. */
   packages?(): Promise<{ packages: number; bytes: number }>;
   /** Whether the object store responds; null without one. */
   objectStore?(): Promise<boolean | null>;
   disks?(): Promise<readonly DiskSpace[]>;
   database: {
     watch: { readonly reachable: boolean };
-    /** Runs an empty statement. */
     ping?(): Promise<unknown>;
   };
 }
@@ -138,7 +134,6 @@ export function createGauges(registry: Registry, sources: MetricsSources): () =>
       database.watch.reachable && sources.waiting ? answerSoon(sources.waiting) : null,
       database.watch.reachable && sources.stored ? answerSoon(sources.stored) : null,
       database.watch.reachable && sources.packages ? answerSoon(sources.packages) : null,
-      // No response counts as unreachable.
       sources.objectStore ? answerSoon(sources.objectStore, false) : null,
       sources.disks ? answerSoon(sources.disks) : null,
     ]);

@@ -1,4 +1,3 @@
-/** Liveness and readiness, without a key. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { FastifyBaseLogger } from "fastify";
 import { z } from "zod";

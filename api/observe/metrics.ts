@@ -15,11 +15,9 @@ import { createGauges, type MetricsSources } from "./gauges.ts";
 export interface Metrics extends Required<Pick<RunObserver, "runEnded">>, FileCounters {
   callEnded(call: CallRecord): void;
   packageInstalled(outcome: "done" | "failed" | "running", durationMs: number): void;
-  /** Counts requests of all routes and serves `GET /metrics`. */
   register(app: App, sources: MetricsSources): void;
 }
 
-/** Reasons for a run ended from outside. */
 const KILLS = new Set([
   "timeout",
   "cpu_limit",
@@ -31,7 +29,6 @@ const KILLS = new Set([
   "interrupted",
 ]);
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
-/** Approvers take seconds to weeks. */
 const LONG_SECONDS = [1, 5, 15, 60, 300, 900, 3600, 14_400, 43_200, 86_400, 604_800];
 const MEBIBYTE = 1024 * 1024;
 const BYTES = [16, 32, 64, 128, 192, 256, 384, 512, 1024, 2048, 4096].map((size) => size * MEBIBYTE);

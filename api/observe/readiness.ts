@@ -1,4 +1,3 @@
-/** Checks behind `GET /health/ready`: the conditions for sending requests to this server. */
 import type { Environments } from "#api/components/modules/environments.ts";
 import { listAppliedMigrations, listMigrations } from "#api/db/migrate.ts";
 import type { Pool } from "#api/db/pool.ts";
@@ -21,7 +20,6 @@ export interface ReadinessSources {
  * heartbeats.
  */
 const MAX_SILENT_MS = 15_000;
-/** Requests that wait longer should go to another server. */
 const MAX_UNANSWERED_MS = 5000;
 /** A claim takes milliseconds; one lost with its connection is repeated earlier. */
 const MAX_CLAIM_WAIT_MS = 10_000;

@@ -7,9 +7,7 @@ import type { Pool } from "#api/db/pool.ts";
 import { probeWriting } from "#api/db/reachability.ts";
 
 export interface SelfCheckOptions {
-  /** Connections that the features use. */
   pool: Pool;
-  /** Another way to the same database. */
   priorityPool: Pool;
   database: { readonly reachable: boolean };
   processes: { health(): { claimWaitMs: number } };
@@ -50,7 +48,6 @@ export function startSelfCheck(options: SelfCheckOptions): SelfCheck {
       await pool`select 1`;
       answeredMs = performance.now();
     } catch {
-      // `silentMs` keeps growing.
     } finally {
       isAsking = false;
     }

@@ -9,7 +9,6 @@ export interface PackageDirectory {
   /** Returns null if no version fits; a null `range` means the newest. */
   find(name: string, range: string | null): KnownPackage | null;
   versionsOf(name: string): readonly KnownPackage[];
-  /** The newest version of each name, by name. */
   newest(): readonly KnownPackage[];
   /** Searches like the tool search; returns the few best. */
   search(words: string, accepts: (name: string) => boolean): KnownPackage[];

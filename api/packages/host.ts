@@ -18,7 +18,6 @@ export interface PackageHostOptions {
   /** Resolves when the packages that come with the server are in the directory. */
   starterStored(): Promise<void>;
   mayImport(caller: CallCaller, name: string): boolean;
-  /** Most similar first. */
   pickSimilar(asked: string, names: readonly string[], max: number): string[];
 }
 

@@ -102,7 +102,6 @@ export function createInstallations(options: InstallationsOptions): Installation
         source: "registry",
         installedBy: row.createdBy,
       });
-      // Another server was faster.
       if (!isStored) await isThere(options.findTree, row, tree, lock);
       return tree.version;
     } catch (error) {
@@ -203,7 +202,6 @@ function findDifference(installed: readonly TreeMember[], locked: readonly TreeM
   for (const { name, version, path, integrity } of installed) {
     const other = byPath.get(path);
     byPath.delete(path);
-    // Declarations that were added for editors.
     if (other === undefined && name.startsWith("@types/")) continue;
     if (other === undefined) return `it has ${name}@${version} at ${path}, and the lock file does not.`;
     if (other.name !== name || other.version !== version)

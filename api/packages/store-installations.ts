@@ -54,7 +54,6 @@ export async function recordStep(
   return count === 1;
 }
 
-/** Returns null if it was given up before. */
 export async function endInstallation(
   db: Db,
   id: string,
@@ -70,7 +69,6 @@ export async function endInstallation(
 /** Servers send a heartbeat for an installation every ten seconds. */
 const LOST_MS = 120_000;
 
-/** Gives up installations of lost servers. */
 export async function giveUpLostInstallations(db: Db): Promise<number> {
   const { count } = await db`
     update package_installations set state = 'failed', completed_at = now(),

@@ -16,7 +16,6 @@ export interface Trials {
 }
 
 const TIMEOUT_MS = 10_000;
-/** Includes the wait for a slot. */
 const MAX_MS = 120_000;
 /** Greater than any process id. */
 const FIRST_EID = Number.MAX_SAFE_INTEGER - 1;

@@ -11,7 +11,6 @@ const CHANNEL = "cyrnel_processes";
 const MAX_IDS_PER_NOTICE = 400;
 /** Beyond this, receivers poll. */
 const MAX_WAITING_IDS = 10_000;
-/** Sender, kind, process ids. */
 const noticeSchema = z.tuple([z.string(), z.string(), z.array(z.int())]);
 
 export interface Announcements extends AsyncDisposable {
@@ -40,7 +39,6 @@ export function createAnnouncements({ pool, id, onGap, log }: AnnouncementsOptio
   let isFailing = false;
 
   async function sendAll(): Promise<void> {
-    // Batches ids that arrive in the same turn of the event loop.
     await new Promise((resolve) => setImmediate(resolve));
     while (waiting.size > 0) {
       const batch = [...waiting];

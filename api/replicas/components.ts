@@ -12,7 +12,6 @@ const noticeSchema = z.tuple([z.string(), z.string()]);
 const MAX_WAITING = 1000;
 
 export interface ComponentWatch extends AsyncDisposable {
-  /** Rejects if the database fails. */
   start(): Promise<void>;
 }
 

@@ -35,9 +35,7 @@ export interface Membership {
   readonly silentMs: number;
   /** Sends the first heartbeat; resolves with the servers that were there before. Rejects if the database fails. */
   start(): Promise<readonly ReplicaRow[]>;
-  /** Publishes changed facts at once. Never rejects. */
   beatNow(): Promise<void>;
-  /** Stops heartbeats; the row stays. */
   stop(): Promise<void>;
   /** Gives up everything that this server owns. Never rejects. */
   signOff(): Promise<void>;
@@ -47,7 +45,6 @@ export interface MembershipOptions {
   db: Db;
   timings: Pick<Timings, "beatIntervalMs" | "maxSilentMs">;
   describe(): Omit<ReplicaFacts, "place">;
-  /** Runs after each heartbeat; a failure is logged. */
   afterBeat(): Promise<void>;
   log: {
     debug(fields: object, message: string): void;

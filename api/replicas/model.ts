@@ -11,14 +11,12 @@ export interface ModuleActivation {
   state: "inactive" | "active" | "draining";
 }
 
-/** Facts that a server publishes with each heartbeat. */
 export interface ReplicaFacts {
   id: string;
   name: string;
   version: string;
   place: Place | null;
   token: Buffer;
-  /** Null until it listens. */
   address: string | null;
   secretsKey: string | null;
   secretsKeys: readonly string[];
@@ -28,8 +26,6 @@ export interface ReplicaFacts {
 }
 
 export interface ReplicaRow extends ReplicaFacts {
-  /** True if it started before the asking server. */
   isEarlier: boolean;
-  /** Milliseconds, by the database's clock. */
   silentMs: number;
 }

@@ -18,12 +18,10 @@ import { listOthers } from "./store.ts";
 
 const MAX_NAME_CHARACTERS = 100;
 const NEWS: readonly string[] = ["queued", "claimed", "left", "kill"] satisfies QueueEvent[];
-/** Sent by a server that is new or has a new address. */
 const HERE = "here";
 
 export interface ReplicasOptions {
   pool: Pool;
-  /** For heartbeats. */
   priorityPool: Pool;
   version: string;
   /** Ids of the keys for secrets; null without any. */
@@ -42,20 +40,15 @@ export interface ReplicasOptions {
 
 export interface Replicas extends AsyncDisposable {
   readonly peers: Peers;
-  /** Token that other servers must present. */
   readonly token: Buffer;
   readonly roster: Roster;
   /** Milliseconds since this server's last successful heartbeat. */
   readonly silentMs: number;
-  /** Slots of all replicas; null if unknown. */
   countSlots(): number | null;
-  /** State of a module on the other replicas. */
   listActivations(moduleId: string): { replica: string; state: ModuleActivation["state"] }[];
   /** Throws DatabaseRefused if this server may not join; rejects if the database fails. */
   start(): Promise<void>;
-  /** Call once the server listens. */
   setAddress(address: string): void;
-  /** Announces at once that this server drains. */
   publishDraining(): void;
 }
 
@@ -102,7 +95,6 @@ export function createReplicas(options: ReplicasOptions): Replicas {
     ...options.follow,
     async followModules() {
       await options.follow.followModules();
-      // This server's row contains the state of its modules.
       await membership.beatNow();
       announcements.publish(HERE, []);
     },
@@ -206,7 +198,6 @@ export function createReplicas(options: ReplicasOptions): Replicas {
   };
 }
 
-/** Addresses that other servers cannot use. */
 const WILDCARDS = new Set(["0.0.0.0", "::"]);
 
 /** A server that listens on all addresses publishes its machine's first own address (a pod has one), or loopback. */

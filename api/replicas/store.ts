@@ -5,9 +5,7 @@ import type { ReplicaFacts, ReplicaRow } from "./model.ts";
 export interface Beat {
   /** Time since this server's last heartbeat; null if it had none. */
   silentMs: number | null;
-  /** Duration of uninterrupted heartbeats of any server. */
   heardForMs: number;
-  /** Last migration of the database. */
   schema: string | null;
 }
 
@@ -47,7 +45,6 @@ export async function listOthers(db: Db, id: string): Promise<ReplicaRow[]> {
     where r.id <> ${id}::uuid order by r.started_at, r.id`;
 }
 
-/** Removes a server that has ended, so that others can take its runs at once. */
 export async function removeReplica(db: Db, id: string): Promise<void> {
   await db`delete from replicas where id = ${id}::uuid`;
 }

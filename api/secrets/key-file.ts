@@ -18,7 +18,6 @@ export interface FileKey {
   isNew: boolean;
 }
 
-/** Throws a message for the operator. */
 export async function readKeyFile(directory: string): Promise<FileKey | null> {
   const file = path.join(directory, FILE_NAME);
   let handle: Awaited<ReturnType<typeof open>>;
@@ -51,7 +50,6 @@ export async function readKeyFile(directory: string): Promise<FileKey | null> {
   }
 }
 
-/** Creates the key if there is none. Two servers that do so at once get the same key. */
 export async function ensureKeyFile(directory: string): Promise<FileKey> {
   const existing = await readKeyFile(directory);
   if (existing) return existing;

@@ -14,7 +14,6 @@ export interface Keyring {
 
 const KID_DIGITS = 16;
 
-/** `previous` may contain the current key again. */
 export function createKeyring(current: KeyObject, previous: readonly KeyObject[] = []): Keyring {
   const sealing = toSecretsKey(current);
   const keys = new Map([sealing, ...previous.map(toSecretsKey)].map(({ kid, key }) => [kid, key]));

@@ -62,7 +62,6 @@ interface OwnerValues {
 
 interface Matchers {
   text: Matcher;
-  /** Patterns as UTF-8, one character per byte. */
   bytes: Matcher;
 }
 
@@ -88,7 +87,6 @@ export function createRedactor(): Redactor {
   function jsonText(input: string): string {
     const found = known();
     if (found === null || !holdsAny(found.text, input)) return input;
-    // Member by member: a marker must not split a number or an escape sequence.
     const lineEnd = input.endsWith("\n") ? "\n" : "";
     try {
       return JSON.stringify(redactTree(parseExactJson(input), text)) + lineEnd;

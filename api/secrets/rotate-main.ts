@@ -49,7 +49,6 @@ async function rotate(config: Config): Promise<number> {
   return unreadable.length + contended === 0 ? 0 : 1;
 }
 
-/** Stops Postgres only if it was started here. */
 async function openEmbedded(dataDirectory: string, undo: AsyncDisposableStack): Promise<string> {
   const postgres = await startEmbeddedPostgres({ directory: path.join(dataDirectory, "postgres") });
   if (!postgres.adopted) undo.use(postgres);

@@ -94,7 +94,6 @@ export function open(keyring: Keyring | null, owner: SecretOwner, stored: unknow
   return value;
 }
 
-/** Kinds have no colon, so owners stay distinct. */
 function additionalData({ kind, id }: SecretOwner): Buffer {
   return Buffer.from(`${kind}:${id}`);
 }

@@ -5,7 +5,6 @@ import { createKeyring, type Keyring } from "./keyring.ts";
 export type KeyConfig = Pick<Config, "databaseUrl" | "dataDirectory" | "secretsKey" | "secretsPreviousKeys">;
 
 export interface FoundKeyring {
-  /** Null if there is no key: secrets cannot be used. */
   keyring: Keyring | null;
   made: string | null;
 }

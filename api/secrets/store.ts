@@ -1,4 +1,3 @@
-/** Knows ciphertext only. */
 import type { Db, Fragment } from "../db/pool.ts";
 import type { Sealed, SecretOwner } from "./sealing.ts";
 

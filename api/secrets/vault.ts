@@ -150,7 +150,6 @@ export async function learnStoredSecrets({ db, vault, redactor, log }: StoredSec
 
 export interface RotationResult {
   rotated: number;
-  /** Rows that kept changing: run it again. */
   contended: number;
   unreadable: { owner: SecretOwner; problem: string }[];
 }

@@ -18,7 +18,6 @@ interface Walk {
   nodes: number;
 }
 
-/** Never throws. */
 export function buildExampleParameters(schema: unknown): Record<string, unknown> {
   const value = buildValue({ root: schema, nodes: 0 }, schema, 0, "value");
   return isRecord(value) ? value : {};

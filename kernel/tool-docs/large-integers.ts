@@ -15,7 +15,6 @@ const MAX_SCHEMAS = 100;
 const MAX_STEPS = 500_000;
 const INTEGER_FORMATS = new Set<unknown>(["int64", "uint64"]);
 
-/** Paths in warnings start with `name`. A null schema matches nothing. */
 export function settleIntegers(
   data: unknown,
   schema: JSONSchema | null,
@@ -67,7 +66,6 @@ function isInteger(schema: Record<string, unknown>): boolean {
   return [own(schema, "type")].flat().includes("integer") || INTEGER_FORMATS.has(own(schema, "format"));
 }
 
-/** Returns the schemas together with those they refer to or combine. */
 function expand(schemas: readonly unknown[], root: JSONSchema): Record<string, unknown>[] {
   const all = new Set<unknown>(schemas);
   for (const schema of all) {

@@ -10,7 +10,6 @@ const MAX_VALUE_CHARACTERS = 40;
 interface Place {
   root: unknown;
   depth: number;
-  /** Characters left. */
   budget: number;
 }
 

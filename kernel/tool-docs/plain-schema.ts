@@ -28,7 +28,6 @@ export interface PlainSchema {
   description?: string;
   deprecated?: true;
   nullable?: true;
-  /** Marks a 64-bit integer. */
   isLarge?: true;
   enum?: unknown[];
   properties?: Record<string, PlainSchema>;
@@ -83,7 +82,6 @@ export function makePlainFailures(outputSchema: unknown, usedNames: Set<string>)
   return makePlainSchema({ description, ...failures, $defs: own(outputSchema, "$defs") }, usedNames);
 }
 
-/** Parameters are always an object, even if their schema has no type. */
 export function asParameters(schema: PlainSchema): PlainSchema {
   return schema.type === "any" ? { ...schema, type: "object", additionalProperties: true } : schema;
 }

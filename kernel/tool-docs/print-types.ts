@@ -8,7 +8,6 @@ import type { PlainSchema } from "./plain-schema.ts";
 export interface PrintOptions {
   indent: string;
   keyword: "" | "export ";
-  /** Written after each member and type. */
   end: "" | ";";
   gap: "\n" | "\n\n";
 }
@@ -19,7 +18,6 @@ interface Printer extends PrintOptions {
   circular: ReadonlySet<string>;
 }
 
-/** Prints one declaration per definition; `#` refers to the first. */
 export function printDefinitions(definitions: Record<string, PlainSchema>, options: PrintOptions): string {
   const printer: Printer = { ...options, definitions, circular: findCircular(definitions) };
   return Object.entries(definitions)
@@ -59,7 +57,6 @@ function printType(printer: Printer, schema: PlainSchema, indent: string): strin
   return schema.nullable === true && whole !== "unknown" ? `${enclose(whole)} | null` : whole;
 }
 
-/** Returns the types whose intersection is the schema. */
 function listParts(printer: Printer, schema: PlainSchema, indent: string): string[] {
   if (schema.$ref !== undefined) {
     const name = nameOf(schema.$ref, printer.definitions);
@@ -133,12 +130,10 @@ function printArray(printer: Printer, { items, additionalItems }: PlainSchema, i
   return `[${elements.join(", ")}]`;
 }
 
-/** Quotes a property name unless it is an identifier; also quotes names such as `constructor`. */
 function printName(name: string): string {
   return IDENTIFIER_PATTERN.test(name) && !(name in Object.prototype) ? name : JSON.stringify(name);
 }
 
-/** Adds parentheses unless the type is a name. */
 function enclose(type: string): string {
   return /^[A-Za-z]\w*$/.test(type) ? type : `(${type})`;
 }

@@ -28,7 +28,6 @@ export async function generateToolDocs(input: ToolDocsInput): Promise<string> {
   return `${sections.filter((section) => section !== "").join("\n\n")}\n`;
 }
 
-/** Writes for example `await tools.service.tool({ ... })`. */
 export function writeExampleCall(tool: Pick<ToolDocsInput, "serviceId" | "toolId" | "inputSchema">): string {
   const path = [tool.serviceId, ...tool.toolId.split(".")].map(member).join("");
   return `await tools${path}(${printLiteral(buildExampleParameters(tool.inputSchema))})`;
@@ -53,7 +52,6 @@ function declareTool(input: ToolDocsInput, description: string): string {
   ].join("\n");
 }
 
-/** Names that generated declarations must not redefine. */
 const RESERVED_NAMES =
   "Input Output Failure Array Object Promise Record String Number Boolean Function Symbol".split(" ");
 const IN_FENCE: PrintOptions = { indent: "", keyword: "", end: "", gap: "\n\n" };
@@ -98,7 +96,6 @@ function quote(text: string): string {
     .join("\n");
 }
 
-/** The fence is longer than any run of backticks inside. */
 function fence(code: string): string {
   const longest = Math.max(2, ...(code.match(/`+/g) ?? []).map((run) => run.length));
   const ticks = "`".repeat(longest + 1);

@@ -1,4 +1,3 @@
-/** Tools as the search stores them: words by field, and postings by word. */
 import { isStopWord, splitWords, stem, toTrigrams } from "./words.ts";
 
 /** Beyond this length of a description, each word counts less. */
@@ -13,7 +12,6 @@ const MIN_CORRECTABLE_CHARACTERS = 3;
 const MIN_LIKENESS = 0.25;
 const MAX_ENUM_CHARACTERS = 40;
 
-/** Fields that contain a word, as bits. */
 export const IN_PATH = 8;
 export const IN_NAME = 4;
 export const IN_DESCRIPTION = 2;
@@ -121,7 +119,6 @@ export function compile(entries: Entry[]): Compiled {
   return { entries, postings, pieces: null };
 }
 
-/** Most similar first. */
 export function findAlike(index: Compiled, word: string): string[] {
   if (!isCorrectable(word)) return [];
   const pieces = toTrigrams(word);
@@ -132,7 +129,6 @@ export function findAlike(index: Compiled, word: string): string[] {
     .map(({ other }) => other);
 }
 
-/** Omits stems that share none. */
 export function countShared(index: Compiled, pieces: Iterable<string>): Map<string, number> {
   index.pieces ??= collectPieces(index.postings.keys());
   const shared = new Map<string, number>();
@@ -159,7 +155,6 @@ function isCorrectable(word: string): boolean {
   return word.length >= MIN_CORRECTABLE_CHARACTERS && !/\d/.test(word);
 }
 
-/** Collects property names and enum values; only the first ones if the schema is very large. */
 function readParameterWords(schema: unknown): string[] {
   const names = new Set<string>();
   const open: unknown[] = [schema];

@@ -3,9 +3,7 @@ import { isStopWord, splitWords, stem } from "./words.ts";
 
 const MAX_WORDS = 24;
 const MAX_PHRASE_WORDS = 4;
-/** Weight of a synonym relative to the word used. */
 const SYNONYM_FACTOR = 0.85;
-/** Weight of a single word of a phrase. */
 const PART_FACTOR = 0.6;
 /** Nearly every tool has a verb, and questions choose theirs freely, so verbs count less. */
 const VERB_WEIGHT = 0.8;
@@ -13,7 +11,6 @@ const VERB_WEIGHT = 0.8;
 /** Stems that match a part of the question; all of them must be present. */
 export interface Alternative {
   stems: readonly string[];
-  /** Above 0, up to 1. */
   factor: number;
 }
 
@@ -103,7 +100,6 @@ function measurePhrase(stemmed: readonly string[], at: number): number {
   return 1;
 }
 
-/** Returns null for a stop word. */
 function makeConcept(key: string, words: readonly string[]): Concept | null {
   const others = synonyms.get(key) ?? [];
   const isVerb = others.length > 0 && others.every((other) => other.isVerb);
@@ -122,7 +118,6 @@ function toConcept(alternatives: Alternative[], isVerb: boolean, unknown: string
   return { alternatives, weight: isVerb ? VERB_WEIGHT : 1, isVerb, unknown };
 }
 
-/** Each entry is a tool's word, a colon and its synonyms. */
 function readSynonyms(list: string, isVerb: boolean): void {
   for (const entry of list.split(/[;\n]/)) {
     const [target, said] = entry.split(":");

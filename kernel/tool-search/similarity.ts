@@ -1,4 +1,3 @@
-/** Compares identifiers by the trigrams of their words, ignoring word order. */
 import { splitWords, toTrigrams } from "#kernel/tool-search/words.ts";
 
 const MIN_SIMILARITY = 0.3;
@@ -22,7 +21,6 @@ function toPieces(text: string): Set<string> {
   return pieces;
 }
 
-/** Dice's coefficient, 0 to 1. */
 function compareSets(left: ReadonlySet<string>, right: ReadonlySet<string>): number {
   let shared = 0;
   for (const one of left) if (right.has(one)) shared += 1;

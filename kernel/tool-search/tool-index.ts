@@ -29,7 +29,6 @@ import {
 } from "./question.ts";
 import { splitWords, stem, toTrigrams } from "./words.ts";
 
-/** Weight of a matching word, by field. */
 const FIELD_WEIGHTS = { path: 12, name: 10, description: 5, parameter: 3 } as const;
 /** Descriptions often mention verbs of other actions. */
 const VERB_IN_DESCRIPTION = 1;
@@ -37,17 +36,14 @@ const VERB_IN_DESCRIPTION = 1;
 const EXACT_SEGMENT_WEIGHT = 8;
 const PREFIX_FACTOR = 0.75;
 const MISSPELT_FACTOR = 0.5;
-/** For adjacent words of a phrase. */
 const PHRASE_FACTOR = 1.4;
 /** A word in this many tools counts about half as much as a word in one. */
 const RARITY_SCALE = 2000;
-/** A path whose words are all in the question counts twice. */
 const COVERAGE_WEIGHT = 1;
 /** Applies to a read-only tool when the question asks for a change, and vice versa. */
 const OTHER_INTENT_FACTOR = 0.75;
 /** "issues" in the question and "issue" in the path, or vice versa. */
 const OTHER_FORM_FACTOR = 0.93;
-/** Per word of a path, so that the shorter of two ranks first. */
 const LENGTH_COST = 0.02;
 const MAX_PREFIXED = 50;
 const MAX_CORRECTIONS = 4;
@@ -77,7 +73,6 @@ export interface ToolIndex {
   search(question: string, accepts: Accepts, page: SearchPage): FoundTool[];
   /** Fallback when nothing matches: tools with the most similar paths, score 0. */
   findNearest(question: string, accepts: Accepts, max: number): FoundTool[];
-  /** Returns the ids of services with a visible tool. */
   listServices(accepts: Accepts): string[];
 }
 
@@ -118,12 +113,10 @@ export function createToolIndex(): ToolIndex {
   };
 }
 
-/** State of one search, indexed by tool. */
 interface Ranking {
   index: Compiled;
   isAccepted(at: number): boolean;
   scores: Float64Array;
-  /** Certainty of each stem in the question. */
   asked: Map<string, number>;
   /** Best alternative per tool for the current concept, and the tools concerned. */
   best: Float64Array;
@@ -132,7 +125,6 @@ interface Ranking {
 
 function rank(index: Compiled, question: string, accepts: Accepts, page: SearchPage): FoundTool[] {
   const { entries } = index;
-  // 0 means not asked yet.
   const verdicts = new Uint8Array(entries.length);
   const isAccepted = (at: number) => {
     if (verdicts[at] === 0) verdicts[at] = accepts(entries[at] as Entry) ? 1 : 2;
@@ -167,7 +159,6 @@ function addConcept(ranking: Ranking, concept: Concept): void {
   }
 }
 
-/** Returns a value from 0 to 1. */
 function rarityOf(holders: number): number {
   return Math.log(1 + RARITY_SCALE / (1 + holders)) / Math.log(1 + RARITY_SCALE);
 }
@@ -185,7 +176,6 @@ function addAlternative(ranking: Ranking, { stems, factor }: Alternative, isVerb
     let sum = weigh(fields, entry, isVerb);
     if (others.length > 0) {
       const more = others.map((posting) => fieldsAt(posting as Posting, at));
-      // Words of a phrase must occur together.
       if ([fields, ...more].some((places) => (places & (IN_PATH | IN_NAME)) === 0)) continue;
       for (const places of more) sum += weigh(places, entry, isVerb);
       sum *= PHRASE_FACTOR / stems.length;
@@ -224,7 +214,6 @@ function guess({ index, isAccepted }: Ranking, word: string): Alternative[] {
     ]);
 }
 
-/** Turns word weights into scores, rounded to three decimals. */
 function finish({ index, scores, asked }: Ranking, question: string): void {
   const segments = readSegments(question);
   const forms = readForms(question);
@@ -282,7 +271,6 @@ function takePage(
     .slice(0, limit);
 }
 
-/** Compares by code units, as listings sort. */
 function comparePaths(a: Omit<FoundTool, "score">, b: Omit<FoundTool, "score">): number {
   if (a.serviceId !== b.serviceId) return a.serviceId < b.serviceId ? -1 : 1;
   return a.id === b.id ? 0 : a.id < b.id ? -1 : 1;

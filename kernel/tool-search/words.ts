@@ -38,7 +38,6 @@ export function isStopWord(word: string): boolean {
   return STOP_WORDS.has(word);
 }
 
-/** The ends of the word count as letters. */
 export function toTrigrams(word: string): string[] {
   const padded = `  ${word} `;
   const pieces: string[] = [];

@@ -2,7 +2,6 @@ import { z } from "zod";
 import { SCOPES, type Scope } from "#api/http/auth.ts";
 import { expirySchema, nameSchema, roleIdSchema } from "../changes.ts";
 
-/** Every server holds all live keys in memory. */
 export const MAX_LIVE_KEYS = 10_000;
 const KEY_ID_PATTERN = /^key_[0-9a-f]{20}$/;
 
@@ -22,7 +21,6 @@ export const keySchema = z
   .meta({ id: "Key", description: "An API key, without the key itself." });
 export type KeyRecord = z.infer<typeof keySchema>;
 
-/** Keeps the scopes this version knows; a newer one may have stored others. */
 export function readScopes(stored: readonly string[]): Scope[] {
   return SCOPES.filter((scope) => stored.includes(scope));
 }

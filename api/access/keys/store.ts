@@ -33,7 +33,6 @@ export async function countLiveKeys(db: Db): Promise<number> {
   return row?.count ?? 0;
 }
 
-/** Newest first, without revoked keys. */
 export async function listKeyRows(db: Db, page: PageRequest<number>): Promise<KeyRow[]> {
   return db<KeyRow[]>`
     select ${columns(db)} from api_keys

@@ -6,7 +6,6 @@ import { servicePatternSchema, toolPatternSchema } from "../tool-patterns.ts";
 export const DECISIONS = ["allow", "ask", "block"] as const;
 export type Decision = (typeof DECISIONS)[number];
 
-/** Every server holds all rules compiled in memory. */
 export const MAX_POLICIES = 10_000;
 export const MAX_PREVIEW_TOOLS = 500;
 

@@ -51,7 +51,6 @@ export interface Policies {
   change(id: string, body: PatchPolicyBody): Promise<ChangedPolicy>;
   /** Throws AppError `policy_order_mismatch` unless `ids` are exactly the existing rules. */
   order(ids: readonly string[]): Promise<void>;
-  /** Throws AppError `not_found`. */
   remove(id: string): Promise<void>;
   /** `isVisible` hides tools that the caller's key may not see. */
   preview(query: PreviewQuery, isVisible: (tool: KnownTool) => boolean): Promise<Preview>;

@@ -2,7 +2,6 @@ import { z } from "zod";
 import { nameSchema, roleIdSchema } from "../changes.ts";
 import { packagePatternSchema, pathPatternSchema } from "../tool-patterns.ts";
 
-/** Every server holds all roles compiled in memory. */
 export const MAX_ROLES = 1000;
 export const MAX_ROLE_PATTERNS = 1000;
 

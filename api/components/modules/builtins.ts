@@ -42,7 +42,6 @@ async function loadBuiltin(builtin: BuiltinModule): Promise<ModuleRegistration> 
       throw new Error(`Its manifest is wrong at ${issue?.path.join(".") || "the top"}: ${issue?.message}.`);
     }
     const manifest = parsed.data;
-    // Postgres cannot store NUL.
     if (JSON.stringify(manifest).includes("\\u0000")) throw new Error("Its manifest holds a NUL character.");
     if (manifest.id !== builtin.id || manifest.type !== builtin.type) {
       throw new Error(

@@ -173,7 +173,6 @@ export async function activateStored(
   }
 }
 
-/** Forgets unfinished starts of the module, after it started or an administrator decided about it. */
 export async function forgetAttempts({ custom, registry }: ModuleHost, id: string): Promise<void> {
   const folder = registry.get(id)?.folder ?? null;
   if (folder !== null) await custom?.attempts.clear(folder);

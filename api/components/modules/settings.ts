@@ -1,5 +1,3 @@
-/** Settings of modules: schemas come from the manifest, and a change restarts an enabled module. */
-
 import { NO_SETTINGS, type SettingsKind } from "../settings/schema.ts";
 import type { SettingsHost } from "../settings/service.ts";
 import { compileManifest } from "./activation/settings.ts";

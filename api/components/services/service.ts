@@ -40,7 +40,6 @@ import { removeService, setEnabled } from "./switching.ts";
 
 export interface ServiceLimits extends HydrationLimits {
   maxWaitingChangesPerService: number;
-  /** Definitions in memory at once, with their tools. */
   maxDefinitionsAtOnce: number;
   maxWaitingDefinitions: number;
 }

@@ -1,4 +1,3 @@
-/** Settings of modules and services over HTTP: JSON Patch under an entity tag. Secret values are write-only. */
 import type { FastifyRequest } from "fastify";
 import type { z } from "zod";
 import type { ErrorCode } from "#api/errors.ts";

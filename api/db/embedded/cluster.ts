@@ -7,7 +7,6 @@ import { promisify } from "node:util";
 import { chooseIdentity, type PostgresBinaries, type PostgresIdentity } from "./binaries.ts";
 
 export const USER = "cyrnel";
-/** Postgres inherits no other environment variables. */
 export const ENVIRONMENT = { PATH: "/usr/bin:/bin", LC_ALL: "C", TZ: "UTC" };
 const SETUP_TIMEOUT_MS = 60_000;
 /** Older leftovers come from a killed server; younger ones may still be in progress. */
@@ -79,7 +78,6 @@ export async function ensureCluster(
       ...(durable ? [] : ["--no-sync"]),
     ]);
     await rename(fresh, places.data).catch(async (error) => {
-      // Another server was faster: its cluster has the same password file.
       if (error.code !== "ENOTEMPTY" && error.code !== "EEXIST") throw error;
     });
   } finally {

@@ -16,7 +16,6 @@ const LAST_BREATH_MS = 500;
 const POLL_MS = 15;
 const MAX_LOG_BYTES = 4 * 1024 * 1024;
 const MAX_SOCKET_PATH_BYTES = 100;
-/** Only names the socket; nothing listens on this port. */
 export const PORT = 5432;
 
 /**
@@ -52,7 +51,6 @@ export interface RunningServer {
 /** Returns whether the server with its socket in this folder accepts our password. */
 export type Answers = (socketDirectory: string) => Promise<boolean>;
 
-/** Returns the server that runs on this folder's data and accepts our password. */
 export async function findRunning(places: Places, answers: Answers): Promise<RunningServer | null> {
   const deadline = Date.now() + START_TIMEOUT_MS;
   for (;;) {
@@ -116,7 +114,6 @@ export async function startServer(
   const deadline = Date.now() + START_TIMEOUT_MS;
   while (Date.now() < deadline) {
     if (child.exitCode !== null || child.signalCode !== null) {
-      // Another server may have started it at the same moment: use that one.
       const other = await findRunning(places, answers);
       if (other) return other;
       throw new Error(

@@ -40,9 +40,7 @@ export interface BucketOptions {
 }
 
 export interface Bucket extends BlobStore {
-  /** True if the bucket responds without an error. */
   isReachable(): Promise<boolean>;
-  /** Rejects waiting and later requests. */
   close(): void;
 }
 
@@ -119,7 +117,6 @@ export function createBucket(place: string, { pathStyle, attemptTimeoutMs, log }
       const Key = keyOf(id);
       const parts: CompletedPart[] = [];
       let UploadId: string | undefined;
-      // One part uploads while the next one arrives.
       let before = Promise.resolve();
       const putPart = async (PartNumber: number, Body: Buffer) => {
         const { ETag } = await send(new UploadPartCommand({ Bucket, Key, UploadId, PartNumber, Body }));
@@ -173,7 +170,6 @@ export function createBucket(place: string, { pathStyle, attemptTimeoutMs, log }
 }
 
 const FORBIDDEN = 403;
-/** Client errors worth a retry. */
 const NOT_NOW = [408, 429];
 
 function statusOf(error: unknown): number | undefined {

@@ -3,7 +3,6 @@ import type { Db } from "#api/db/pool.ts";
 import { PROJECT } from "../model.ts";
 import { type BlobStore, CHUNK_BYTES } from "./blobs.ts";
 
-/** Bytes that a reader holds in memory. */
 const READ_BYTES = 2 * CHUNK_BYTES;
 /**
  * Concurrent statements of all uploads and downloads, so that connections remain for everything else. The last is for
@@ -22,7 +21,6 @@ function storeFor(db: Db, statements: SharedLimit, key: string): BlobStore {
     forKey: (other) => storeFor(db, statements, other),
     async write(id, chunks) {
       let endsAt = 0;
-      // One chunk is stored while the next one arrives.
       let before = Promise.resolve();
       try {
         for await (const chunk of chunks) {
@@ -69,7 +67,6 @@ async function insertChunk(db: Db, blob: string, endsAt: number, bytes: Buffer):
     select ${PROJECT}, ${blob}::uuid, ${endsAt}::bigint, ${bytes}::bytea from quick`;
 }
 
-/** Throws if a chunk is missing. */
 async function readChunks(db: Db, blob: string, offset: number, length: number): Promise<Buffer> {
   const end = offset + length;
   const rows = await db<{ bytes: Buffer }[]>`

@@ -52,12 +52,10 @@ export interface StoredBytes {
   bytes: number;
 }
 
-/** Only a bucket has a reachability check. */
 type Place = BlobStore & Partial<Pick<Bucket, "isReachable">>;
 
 export interface ContentsOptions {
   db: Pool;
-  /** Null keeps bytes in Postgres. */
   bucket: { place: string; open(place: string): Place } | null;
   log: Pick<ModuleLogger, "warn">;
 }

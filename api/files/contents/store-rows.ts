@@ -3,7 +3,6 @@ import { type Digest, PROJECT } from "../model.ts";
 
 export interface BlobPlace {
   id: string;
-  /** `postgres`, or the folder of a bucket. */
   place: string;
 }
 
@@ -23,7 +22,6 @@ export async function recordUpload(db: Db, id: string, upload: string): Promise<
   await db`update blobs set upload = ${upload} where project = ${PROJECT} and id = ${id}::uuid`;
 }
 
-/** Marks the blob as still being written. */
 export async function touchBlob(db: Db, id: string): Promise<void> {
   await db`update blobs set touched_at = now() where project = ${PROJECT} and id = ${id}::uuid and not doomed`;
 }
@@ -126,7 +124,6 @@ function isNoContent(db: Db) {
   return db`not exists (select from contents c where c.project = b.project and c.blob = b.id)`;
 }
 
-/** Deletes blobs with their chunks. */
 export async function deleteBlobs(db: Db, ids: readonly string[]): Promise<void> {
   await db`
     delete from blobs where project = ${PROJECT} and doomed and id::text = any(${[...ids]}::text[])`;

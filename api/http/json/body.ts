@@ -1,4 +1,3 @@
-/** Parses request bodies: JSON only, strict UTF-8, bounded in size (by fastify) and nesting. */
 import type { IncomingMessage } from "node:http";
 import type { FastifyRequest } from "fastify";
 import { AppError } from "#api/errors.ts";
@@ -8,7 +7,6 @@ import { isJsonObject, parseExactJson } from "#sdk";
 import type { App } from "../app-type.ts";
 import { createLargeJson, MAX_BODY_DEPTH } from "./large.ts";
 
-/** Default for routes without `bodyLimit`. */
 export const MAX_BODY_BYTES = 1024 * 1024;
 /**
  * Limit of routes that accept an input (1 MiB) and more; still parsed on this thread. Larger limits use `large.ts`.
@@ -168,7 +166,6 @@ function describeProblem(text: string): string {
 /** Returns why the body has too many members to validate in time, or null. */
 function findExcess(body: unknown): string | null {
   if (!isJsonObject(body)) return null;
-  // Read keys only: pairing 80,000 of them with their values costs as much as parsing the body.
   const names = Object.keys(body);
   if (names.length > MAX_MEMBERS) return `The request body has more than ${MAX_MEMBERS} members of its own.`;
   const excess = names.find((name) => !CALLER_DATA.has(name) && isCrowded(body[name]));

@@ -10,7 +10,6 @@ import { createJobThread } from "#modules/shared/job-thread.ts";
 export type LargeJsonAnswer = { ok: true; value: Record<string, unknown> } | { ok: false; problem: string };
 
 export interface LargeJson extends AsyncDisposable {
-  /** Throws AppError `invalid_json`, or `limit_reached` if too many wait. */
   parse(bytes: Buffer): Promise<Record<string, unknown>>;
 }
 

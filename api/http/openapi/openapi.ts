@@ -95,7 +95,6 @@ Requests need an API key, \`Authorization: Bearer <key>\`, unless the server has
 - [MCP](/mcp): the same as a Model Context Protocol server (Streamable HTTP): run, search_tools, read_tool, resume, result
 `;
 
-/** These routes need no key, and every asset comes from this server. */
 export async function registerDocumentation(app: App): Promise<void> {
   app.get("/openapi.json", { config: { public: true }, schema: { hide: true } }, async (_request, reply) =>
     reply.type("application/json; charset=utf-8").serializer(String).send(JSON.stringify(app.swagger())),

@@ -1,4 +1,3 @@
-/** Shortens the generated document: writes repeated parts once, under `components`. */
 import { STATUS_CODES } from "node:http";
 import type { jsonSchemaTransformObject } from "fastify-type-provider-zod";
 import { ERROR_CATALOGUE, type ErrorCode } from "../../errors.ts";

@@ -20,7 +20,6 @@ export interface LogRecord {
   processId: number | null;
   serviceId: string | null;
   toolId: string | null;
-  /** All other members. */
   fields: Record<string, unknown>;
 }
 
@@ -45,7 +44,6 @@ export function readLine(line: string): LogRecord {
   };
 }
 
-/** Drops large members. */
 export function shortenLine(line: string): string {
   const { level, time, type, msg, requestId, processId, eid, serviceId, toolId } = parseObject(line);
   return JSON.stringify({
@@ -119,7 +117,6 @@ function parseObject(line: string): Record<string, unknown> {
     if (typeof value === "object" && value !== null && !Array.isArray(value))
       return value as Record<string, unknown>;
   } catch {
-    // Not a record: shown unchanged.
   }
   return { time: new Date().toISOString(), msg: line.trim() };
 }

@@ -9,7 +9,6 @@ const MAX_RECORDS = 10_000;
 /** UTF-16 units of all lines together. */
 const MAX_CHARACTERS = 4 * 1024 * 1024;
 const MAX_LINE_CHARACTERS = 16 * 1024;
-/** Batches notifications: a busy server writes thousands of lines a second. */
 const NOTICE_DELAY_MS = 50;
 
 interface Entry {
@@ -28,7 +27,6 @@ export interface LogRing {
   readonly epoch: string;
   /** Number of the oldest line kept; equals `next` if there is none. */
   readonly oldest: number;
-  /** Number of the next line. */
   readonly next: number;
   /** Adds one line, usually a JSON object. Never throws. */
   add(line: string): void;

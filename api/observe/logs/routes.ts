@@ -1,4 +1,3 @@
-/** Works without a database. */
 import { z } from "zod";
 import { clientGone } from "#api/http/answers.ts";
 import type { App } from "#api/http/app-type.ts";

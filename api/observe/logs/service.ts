@@ -48,7 +48,6 @@ export function createLogs({ ring, redactor }: LogsDeps): Logs {
       time: new Date(timeMs).toISOString(),
       ...rest,
     });
-    // The redactor gave up on the record.
     if (typeof shown !== "object") return null;
     // Searches the shown text only, so that a search reveals nothing hidden.
     return filter.query === undefined || holds(shown, filter.query) ? shown : null;
@@ -77,7 +76,6 @@ export function createLogs({ ring, redactor }: LogsDeps): Logs {
     over.addEventListener("abort", onChange, { once: true });
     try {
       let from = findStart(lastEventId);
-      // Sends the headers before the first record.
       yield ": ping\n\n";
       while (!over.aborted) {
         changed = false;
@@ -124,7 +122,6 @@ export function createLogs({ ring, redactor }: LogsDeps): Logs {
       for (let number = newest; number >= ring.oldest; number -= 1) {
         looked += 1;
         if (looked % MAX_RECORDS_AT_ONCE === 0) await new Promise(setImmediate);
-        // The line was dropped meanwhile.
         if (number < ring.oldest) break;
         const record = show(number, filter);
         if (record === null) continue;

@@ -12,7 +12,6 @@ import {
 import type { FastifyBaseLogger } from "fastify";
 
 export interface TracingSettings {
-  /** Base address of an OTLP/HTTP collector. */
   endpoint: string;
   /** May contain a key. */
   headers: Readonly<Record<string, string>>;
@@ -21,7 +20,6 @@ export interface TracingSettings {
   ratio: number;
 }
 
-/** Waiting spans; further ones are dropped. */
 const MAX_WAITING_SPANS = 4096;
 const MAX_BATCH_SPANS = 512;
 const SEND_DELAY_MS = 1000;
@@ -30,7 +28,6 @@ const MAX_SENDING = 2;
 const WARN_INTERVAL_MS = 60_000;
 const MAX_ATTRIBUTE_CHARACTERS = 500;
 
-/** `shutdown` sends waiting spans. */
 export function createProvider(
   settings: TracingSettings,
   log: Pick<FastifyBaseLogger, "warn">,

@@ -32,7 +32,6 @@ export interface Tracing extends Required<Omit<RunObserver, "filesLeft">>, Async
 
 const CLOSE_MS = 5000;
 const SERVER_ERROR_STATUS = 500;
-/** Polled by machines. */
 const QUIET_ROUTES = ["/health", "/metrics"];
 
 export function createTelemetry(settings: TracingSettings, log: Pick<FastifyBaseLogger, "warn">): Tracing {

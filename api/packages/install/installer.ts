@@ -63,7 +63,6 @@ export async function installPackage(
   const folder = await realpath(asked.folder);
   const job: InstallJob = {
     ...asked,
-    // A lock file lists everything to install.
     types: asked.lock === null && !asked.name.startsWith("@types/") ? typesOf(asked.name) : null,
     folder,
     before,

@@ -22,7 +22,6 @@ export interface TrimmedLock {
   version: string;
   lockfileVersion: number;
   requires: true;
-  /** By location; the project itself is `""`. */
   packages: Record<string, Record<string, unknown>>;
 }
 

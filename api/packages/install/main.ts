@@ -143,7 +143,6 @@ async function download(
       const { member, manifest } = await unpackMember(job, node, tarball, budget, published);
       if (member === null) {
         leftOut.push({ name: node.name, reason: "needs a native addon" });
-        // The bundler then finds none, as on an unsupported platform.
         await rm(join(job.folder, node.location), { recursive: true, force: true });
       } else {
         tree[index] = member;
@@ -245,7 +244,6 @@ function calledOf(node: Node): string {
   return `${nameOf(node)}@${node.version}`;
 }
 
-/** Explains npm's errors to an operator. */
 function explain(error: unknown, { name, range, before, minAgeDays }: InstallJob): string {
   if (error instanceof Refused) return error.message;
   const { code, message } = error as { code?: string; message?: string };

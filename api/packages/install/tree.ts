@@ -115,7 +115,6 @@ function checkMember(node: Node): void {
   }
 }
 
-/** The registry's name; a dependency may use another one. */
 export function nameOf(node: Node): string {
   return node.packageName ?? node.name;
 }

@@ -12,9 +12,7 @@ export interface Roster {
 
 export interface RosterOptions {
   db: Db;
-  /** Id of the responding server. */
   id: string;
-  /** A server silent for longer is lost. */
   maxSilentMs: number;
 }
 

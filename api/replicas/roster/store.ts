@@ -5,7 +5,6 @@ import type { ReplicaPosition } from "./model.ts";
 
 export interface ListedReplicaRow
   extends Pick<ReplicaRow, "id" | "name" | "version" | "draining" | "address" | "slots" | "silentMs"> {
-  /** Id of the module active there. */
   environment: string | null;
   running: number;
   startedAt: Date;
@@ -13,7 +12,6 @@ export interface ListedReplicaRow
   seenAt: Date;
 }
 
-/** Newest start first. */
 export async function listReplicaRows(
   db: Db,
   page: PageRequest<ReplicaPosition>,

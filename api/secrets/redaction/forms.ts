@@ -47,9 +47,7 @@ export function listForms(value: string): string[] {
     // Header values carry UTF-8 as Latin-1.
     ...(LATIN1_ONLY.test(value) ? listBase64Forms(Buffer.from(value, "latin1")) : []),
   ]);
-  // Header names arrive in lower case.
   for (const form of [...forms]) forms.add(form.toLowerCase());
-  // Text inside JSON contains the escaped form.
   for (const form of [...forms]) forms.add(escapeJson(form));
   return [...forms].filter((form) => form.length >= MIN_FORM_CHARACTERS);
 }

@@ -80,7 +80,6 @@ interface Trie {
   size: number;
   depth: Int32Array;
   isEnd: Uint8Array;
-  /** A longer pattern continues from this node. */
   hasNext: Uint8Array;
   parent: Int32Array;
   code: Uint16Array;
@@ -109,7 +108,6 @@ function buildTrie(patterns: readonly string[]): Trie {
   const hasNext = new Uint8Array(capacity);
   let size = 1;
 
-  /** Returns the slot of an edge, or the free slot for it. */
   const slotOf = (node: number, character: number): number => {
     let slot = (Math.imul(node, 0x9e3779b1) ^ Math.imul(character + 1, 0x85ebca6b)) >>> (32 - slotBits);
     for (;;) {

@@ -36,7 +36,6 @@ export interface Part {
   isContinued: boolean;
 }
 
-/** The unfinished line at the end of a stream. */
 export interface Held extends Part {
   state: number;
 }
@@ -74,7 +73,6 @@ export function replaceInPiece(matcher: Matcher, held: Held, piece: string): { p
   };
 }
 
-/** Considers line ends and lengths only. */
 function endOfLines(text: string, longest: number): number {
   const end = Math.max(text.lastIndexOf("\n"), text.lastIndexOf("\r")) + 1;
   const maxLineCharacters = Math.max(MIN_LINE_CHARACTERS, 2 * longest);

@@ -39,7 +39,6 @@ export interface ModuleInstance<M extends Module = Module> {
   readonly id: string;
   readonly hash: string;
   readonly module: M;
-  /** Idempotent, bounded in time; failures are logged, never thrown. */
   teardown(): Promise<void>;
 }
 

@@ -152,7 +152,6 @@ export async function describeModule(
   return { manifest, isBuiltin: false, hash, source, folder, isDescribed: true, loadError: null, open };
 }
 
-/** After a failure the next call tries again, from a new copy. */
 function openOnce(load: () => Promise<ModuleEntry>): () => Promise<ModuleEntry> {
   let loading: Promise<ModuleEntry> | null = null;
   return () => {

@@ -9,7 +9,6 @@ import type { JSONSchema } from "#sdk";
 
 const SETTINGS_SCHEMA_LIMITS = {
   maxCharacters: 256 * 1024,
-  /** Counted with every reference expanded. */
   maxSubschemas: 2000,
 } as const;
 
@@ -46,7 +45,6 @@ function countSubschemas(root: JSONSchema): void {
     if (keyword === "$dynamicRef" || keyword === "$recursiveRef") {
       throw new Error(`It uses ${keyword}, which is not followed. Use $ref.`);
     }
-    // Definitions count at their references.
     if (keyword === "$defs" || keyword === "definitions") return;
     if (keyword === "$ref" && typeof value === "string") follow(value);
     else if (!MAPS.has(keyword)) visit(value);

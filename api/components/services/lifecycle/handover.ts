@@ -60,7 +60,6 @@ export async function handBack(context: ServiceContext, row: ServiceRow): Promis
   }
 }
 
-/** Call in the turn of the service. Idempotent. */
 export async function followService(context: ServiceContext, id: string): Promise<void> {
   await context.changes.run(id, () => follow(context, id), { always: true });
   context.announce(id);
