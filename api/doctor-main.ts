@@ -70,7 +70,7 @@ async function examineEmbedded(dataDirectory: string): Promise<DatabaseState> {
   const version = await readFile(path.join(folder, "data", "PG_VERSION"), "utf8").catch(() => null);
   const found =
     version === null
-      ? `The first start makes one in ${folder}.`
+      ? `The first start creates one in ${folder}.`
       : `Postgres ${version.trim()} with data in ${folder}.`;
   return { kind, ok: true, found };
 }

@@ -141,7 +141,7 @@ async function start(config: Config): Promise<void> {
   const logger = createLogger({ ...config, databaseUrl: database.url }, { redactor, ring, stream: output });
   const { keyring, made } = await findKeyring(config);
   if (made !== null) {
-    const message = `made a key for secrets: ${made} (mode 0600). Keep a copy of it: without it, stored secrets are lost`;
+    const message = `created a key for secrets: ${made} (mode 0600). Keep a copy of it: without it, stored secrets are lost`;
     report(message);
     logger.info({ type: "secrets", path: made, kid: keyring?.current.kid }, message);
   }
@@ -181,7 +181,7 @@ function stop(signal: string): void {
   if (stoppingSinceMs === null) {
     stoppingSinceMs = performance.now();
     const { shutdownDelayMs, shutdownTimeoutMs } = config;
-    const first = shutdownDelayMs > 0 ? `requests are taken for ${shutdownDelayMs} ms more; then ` : "";
+    const first = shutdownDelayMs > 0 ? `requests are accepted for ${shutdownDelayMs} ms more; then ` : "";
     report(`${signal}: stopping (${first}runs may finish for ${shutdownTimeoutMs} ms)`);
     listening?.leave();
     setTimeout(close, listening === null ? 0 : shutdownDelayMs);
@@ -226,7 +226,7 @@ function close(): void {
 }
 
 function onStuck(reason: string): void {
-  endBy(`This server ends itself to be started anew: ${reason}.`);
+  endBy(`This server exits to be restarted: ${reason}.`);
 }
 
 /** Shuts down in order with exit code 1; the reason is the last line. */
@@ -242,7 +242,7 @@ function onStartedAgain(): void {
 
 function onMigrate(pending: readonly string[]): void {
   const names = pending.length === 1 ? pending[0] : `${pending[0]} to ${pending.at(-1)}`;
-  report(`bringing the database up to date (${names}); where there is much in it, this takes minutes`);
+  report(`migrating the database (${names}); on a large database this takes minutes`);
 }
 
 /** For the operator, on standard error; the log is on standard output. */

@@ -78,7 +78,7 @@ function describe({ code, path: where = "it", message }: NodeJS.ErrnoException):
     case "EPERM":
       return `this user may not write to ${path.dirname(where)}`;
     case "ENOENT":
-      return `no folder can be made in ${path.dirname(where)}`;
+      return `no folder can be created in ${path.dirname(where)}`;
     case "ENOSPC":
       return "its disk is full";
     default:

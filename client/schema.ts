@@ -246,7 +246,7 @@ export interface paths {
         };
         /**
          * List recent log records, newest first
-         * @description Returns what this replica holds in memory: some thousand records, lost when it stops. The whole log is on its standard output.
+         * @description Returns the records in this replica's memory: some thousand, lost when it stops. The whole log is on its standard output.
          */
         get: operations["listLogs"];
     };
@@ -344,7 +344,7 @@ export interface paths {
         };
         /**
          * Read the JSON Schema of a module's configuration
-         * @description Includes the defaults of what is not set.
+         * @description Includes the defaults of unset values.
          */
         get: operations["getModuleConfigSchema"];
     };
@@ -895,7 +895,7 @@ export interface paths {
         };
         /**
          * Read the JSON Schema of a service's configuration
-         * @description Includes the defaults of what is not set.
+         * @description Includes the defaults of unset values.
          */
         get: operations["getServiceConfigSchema"];
     };
@@ -1257,11 +1257,11 @@ export interface components {
         };
         /** @description The configuration of a module or service. */
         Configuration: {
-            /** @description What was set; defaults are in the schema. */
+            /** @description The values set; defaults are in the schema. */
             config: {
                 [key: string]: unknown;
             };
-            /** @description JSON pointers of what no longer fits the schema. */
+            /** @description JSON pointers of values that no longer match the schema. */
             outdated: string[];
         };
         /** @description An API key with the key itself. */
@@ -1355,7 +1355,7 @@ export interface components {
         /** @description The id of what was installed. */
         Installed: {
             id: string;
-            /** @description What of a service's definition could not be read and was left out, and why. */
+            /** @description Parts of a service's definition that were unreadable and left out, and why. */
             problems?: string[];
         };
         /** @description The layers that isolate a run, and how each was verified. */
@@ -1436,7 +1436,7 @@ export interface components {
             fields: {
                 [key: string]: unknown;
             };
-            /** @description Its place in the log; as `Last-Event-ID` the stream goes on after it. */
+            /** @description Its position in the log; as `Last-Event-ID` the stream resumes after it. */
             id: string;
             /** @enum {string} */
             level: "trace" | "debug" | "info" | "warn" | "error" | "fatal";
@@ -1447,7 +1447,7 @@ export interface components {
             /** Format: date-time */
             time: string;
             toolId: string | null;
-            /** @description `request`, `run`, `call` and so on; `server` for what the server says about itself. */
+            /** @description `request`, `run`, `call` and so on; `server` for records about the server itself. */
             type: string;
         };
         /** @description A module. */
@@ -1498,7 +1498,7 @@ export interface components {
                 url: string | null;
                 vulnerableVersions: string;
             }[] | null;
-            /** @description Modules of Node that it uses, and scripts have. */
+            /** @description Modules of Node that it uses and scripts have. */
             builtins: string[];
             description: string;
             /** @description SHA-256 of the code that scripts get. */
@@ -1515,7 +1515,7 @@ export interface components {
             }[];
             /** @description As the package says it. */
             license: string | null;
-            /** @description Modules of Node that it names, and scripts have not: it fails where it reaches them. */
+            /** @description Modules of Node that it imports and scripts lack: it fails when it uses them. */
             missing: string[];
             name: string;
             sizes: {
@@ -1537,14 +1537,14 @@ export interface components {
                 /** @description What its publisher says. */
                 deprecated?: string;
                 files: number;
-                /** @description It has scripts for its installation. They were not run. */
+                /** @description True if it has installation scripts. They were not run. */
                 installScripts: boolean;
                 /** @description What the tarball was checked against. */
                 integrity: string;
-                /** @description As the package says it; null: it says none. */
+                /** @description As the package states it; null if it states none. */
                 license: string | null;
                 name: string;
-                /** @description Where it lies, as npm lays it out. */
+                /** @description Its path in npm's layout. */
                 path: string;
                 publishedAt: string | null;
                 version: string;
@@ -1567,17 +1567,17 @@ export interface components {
             /** @enum {string} */
             state: "running" | "done" | "failed";
             /**
-             * @description What it does, or did last.
+             * @description Its current or last step.
              * @enum {string}
              */
             step: "waiting" | "resolving" | "checking" | "downloading" | "bundling" | "trying";
             total: number | null;
-            /** @description What was installed, or was there already. */
+            /** @description The version installed, now or before. */
             version: string | null;
         };
         /** @description An installed package. */
         PackageSummary: {
-            /** @description Known weaknesses; null: they were not looked up. */
+            /** @description Known vulnerabilities; null if they were not looked up. */
             advisories: number | null;
             description: string;
             /** @description SHA-256 of the code that scripts get. */
@@ -1758,9 +1758,9 @@ export interface components {
         };
         /** @description A server on the same database. */
         Replica: {
-            /** @description Where the others reach it; null until it listens. */
+            /** @description Its address for other replicas; null until it listens. */
             address: string | null;
-            /** @description The environment module that is active there; null: nothing can run. */
+            /** @description The environment module active there; null if none, so nothing can run. */
             environment: string | null;
             /**
              * Format: uuid
@@ -1771,19 +1771,19 @@ export interface components {
             isSelf: boolean;
             /** @description Host name (of a pod: its name) and process id: `cyrnel-7c9f:1`. */
             name: string;
-            /** @description Runs that it holds, those that are being ended included. */
+            /** @description Its runs, including those that are ending. */
             running: number;
             /**
              * Format: date-time
-             * @description Its last sign of life, every 5 s. By the clock of the database, as `startedAt`.
+             * @description Its last heartbeat (every 5 s), by the clock of the database like `startedAt`.
              */
             seenAt: string;
-            /** @description Runs at once; null where that is not known. */
+            /** @description Maximum concurrent runs; null if unknown. */
             slots: number | null;
             /** Format: date-time */
             startedAt: string;
             /**
-             * @description `draining`: it was told to stop and takes nothing more. `lost`: not heard of for 20 s; what it ran is ended by the others.
+             * @description `draining`: shutting down, accepts no new work. `lost`: no heartbeat for 20 s; the others end its runs.
              * @enum {string}
              */
             state: "up" | "draining" | "lost";
@@ -1851,7 +1851,7 @@ export interface components {
         };
         /** @description Which secrets of a module or service are set. */
         SecretsState: {
-            /** @description JSON pointers of what no longer fits the schema; of a service, all of each secret that would be sent to another place than when it was set. The service is not used then: set or remove all of these in one patch. */
+            /** @description JSON pointers of values that no longer match the schema, and of a service's secrets that would be sent to another place than when they were set. The service is then not used: set or remove all of these in one patch. */
             outdated: string[];
             /** @description JSON pointers of the values that are set. Values are never returned. */
             present: string[];
@@ -1863,18 +1863,18 @@ export interface components {
             /** Format: date-time */
             createdAt: string;
             description: string;
-            /** @description Whether its tools can be called: enabled, not stale, and its adapter is active and has taken it on. */
+            /** @description Whether its tools can be called: enabled, not stale, and accepted by its active adapter. */
             effectivelyEnabled: boolean;
             /** @description What was asked for. */
             enabled: boolean;
-            /** @description Why it is stale, or could not be taken on by its adapter. */
+            /** @description Why it is stale, or was not accepted by its adapter. */
             error: string | null;
             /** @description SHA-256 of the definition. */
             hash: string;
             /** @description Chosen at installation; scripts call `tools.<id>.<tool>`. */
             id: string;
             name: string;
-            /** @description What of its definition could not be read and was left out, and why; at most 51 sentences. */
+            /** @description Unreadable parts of its definition that were left out, and why; at most 51 sentences. */
             problems: string[];
             /** @description Registry URL; empty for a direct installation. */
             source: string;
@@ -1892,18 +1892,18 @@ export interface components {
             /** Format: date-time */
             createdAt: string;
             description: string;
-            /** @description Whether its tools can be called: enabled, not stale, and its adapter is active and has taken it on. */
+            /** @description Whether its tools can be called: enabled, not stale, and accepted by its active adapter. */
             effectivelyEnabled: boolean;
             /** @description What was asked for. */
             enabled: boolean;
-            /** @description Why it is stale, or could not be taken on by its adapter. */
+            /** @description Why it is stale, or was not accepted by its adapter. */
             error: string | null;
             /** @description SHA-256 of the definition. */
             hash: string;
             /** @description Chosen at installation; scripts call `tools.<id>.<tool>`. */
             id: string;
             name: string;
-            /** @description What of its definition could not be read and was left out, and why; at most 51 sentences. */
+            /** @description Unreadable parts of its definition that were left out, and why; at most 51 sentences. */
             problems: string[];
             /** @description JSON Schema of the secrets. */
             secretsSchema: {
@@ -1918,7 +1918,7 @@ export interface components {
         ServicePreview: {
             description: string;
             name: string;
-            /** @description What could not be read and would be left out, and why. */
+            /** @description Unreadable parts that would be left out, and why. */
             problems: string[];
             secretsSchema: {
                 [key: string]: unknown;
@@ -3376,7 +3376,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         id: string;
-                        /** @description False when the package is the one that is installed. */
+                        /** @description False if this package was already installed. */
                         updated: boolean;
                     };
                 };
@@ -3753,7 +3753,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         id: string;
-                        /** @description False when the package is the one that is installed. */
+                        /** @description False if this package was already installed. */
                         updated: boolean;
                     };
                 };
@@ -3852,16 +3852,16 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description Ids that were not there before; they are disabled unless they were known. */
+                        /** @description New ids; they are disabled unless they were known. */
                         added: string[];
-                        /** @description Ids whose files are others than before. */
+                        /** @description Ids whose files changed. */
                         changed: string[];
-                        /** @description Folders that hold no module that could be used, and why. */
+                        /** @description Folders without a usable module, and why. */
                         problems: {
                             error: string;
                             folder: string;
                         }[];
-                        /** @description Ids whose files are gone; they are `missing` now. */
+                        /** @description Ids whose files were removed; they are now `missing`. */
                         removed: string[];
                     };
                 };
@@ -4141,7 +4141,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The declarations of a package and of those that it was made of; none where they were too large. */
+            /** @description The declarations of a package and its dependencies; empty if they were too large. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5738,7 +5738,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         id: string;
-                        /** @description False when the definition is the one that is installed. */
+                        /** @description False if this definition was already installed. */
                         updated: boolean;
                     };
                 };
@@ -6102,7 +6102,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         id: string;
-                        /** @description False when the definition is the one that is installed. */
+                        /** @description False if this definition was already installed. */
                         updated: boolean;
                     };
                 };
@@ -6150,7 +6150,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         id: string;
-                        /** @description False when the definition is the one that is installed. */
+                        /** @description False if this definition was already installed. */
                         updated: boolean;
                     };
                 };

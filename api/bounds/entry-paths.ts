@@ -11,7 +11,7 @@ export function splitEntryPath(name: string): string[] {
   if (Buffer.byteLength(name) > PATH_LIMITS.maxPathBytes) {
     throw refuse(`is longer than ${PATH_LIMITS.maxPathBytes} bytes`);
   }
-  if (/[\p{Cc}\uFFFD]/u.test(name)) throw refuse("holds control characters or is not UTF-8");
+  if (/[\p{Cc}\uFFFD]/u.test(name)) throw refuse("contains control characters or is not UTF-8");
   if (name.includes("\\")) throw refuse("holds a backslash");
   if (name.startsWith("/") || /^[A-Za-z]:/.test(name)) throw refuse("is absolute");
   const segments = name.split("/").filter((segment) => segment !== "" && segment !== ".");
@@ -62,7 +62,7 @@ export function createAcceptedPaths(): AcceptedPaths {
         throw new Error(
           there.path === path
             ? `${JSON.stringify(path)} is in the package twice.`
-            : `${JSON.stringify(path)} and ${JSON.stringify(there.path)} are one and the same on some file systems.`,
+            : `${JSON.stringify(path)} and ${JSON.stringify(there.path)} are the same file on some file systems.`,
         );
       }
       return newFolders;

@@ -118,7 +118,7 @@ async function writeEntries(
     const { name, type, mode = 0 } = entry.header;
     const isFile = type === "file" || type === "contiguous-file";
     if (!isFile && type !== "directory") {
-      const kind = type ?? "thing of unknown kind";
+      const kind = type ?? "entry of unknown kind";
       throw new ArchiveRefused(`holds ${JSON.stringify(name.slice(0, 200))}, which is a ${kind}`);
     }
     const segments = refusing(() => rules.place(splitEntryPath(name), isFile));
@@ -151,7 +151,7 @@ function takeEntry(budget: ArchiveBudget, unpacked: Unpacked): void {
   budget.usedEntries += 1;
   unpacked.entries += 1;
   if (budget.usedEntries > budget.maxEntries) {
-    throw new ArchiveRefused(`holds more than ${budget.maxEntries} files and folders`);
+    throw new ArchiveRefused(`contains more than ${budget.maxEntries} files and folders`);
   }
 }
 

@@ -9,7 +9,7 @@ export const installedAnswerSchema = idAnswerSchema
     problems: z
       .array(z.string())
       .optional()
-      .describe("What of a service's definition could not be read and was left out, and why."),
+      .describe("Parts of a service's definition that were unreadable and left out, and why."),
   })
   .meta({ id: "Installed", description: "The id of what was installed." });
 export const enabledBodySchema = z.strictObject({ enabled: z.boolean() });

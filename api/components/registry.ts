@@ -33,7 +33,7 @@ export async function fetchDescriptor<Known extends Descriptor>(
   }
   const url = URL.parse(parsed.data.downloadUrl, finalUrl);
   if (url === null || !["http:", "https:"].includes(url.protocol)) {
-    throw refuseDescriptor("its downloadUrl is no http or https URL");
+    throw refuseDescriptor("its downloadUrl is not an http or https URL");
   }
   return { ...parsed.data, downloadUrl: url.href };
 }

@@ -37,7 +37,7 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
   const password = await ensurePassword(places);
   await ensureCluster(places, binaries, options.durable ?? true, () =>
     options.onProgress?.(
-      `first start: making a Postgres database in ${places.data}; this takes some seconds`,
+      `first start: creating a Postgres database in ${places.data}; this takes some seconds`,
     ),
   );
 

@@ -57,8 +57,8 @@ export async function migrate(
       if (code === undefined || !LOCK_TROUBLE.has(code)) throw error;
       if (attempt < MAX_ATTEMPTS) continue;
       throw new DatabaseRefused(
-        `The schema could not be brought up to date in ${MAX_ATTEMPTS} attempts, because others hold its tables: ${message}. ` +
-          "Nothing is half done: start this server again. While it waits, select pid, pg_blocking_pids(pid) from pg_stat_activity where application_name = 'cyrnel migration' names who holds them; end that session, or stop the servers of the version before.",
+        `The schema could not be brought up to date in ${MAX_ATTEMPTS} attempts, because other sessions lock its tables: ${message}. ` +
+          "No migration was applied in part: start this server again. While it waits, select pid, pg_blocking_pids(pid) from pg_stat_activity where application_name = 'cyrnel migration' names the blocking sessions; end them, or stop the servers of the previous version.",
       );
     }
   }

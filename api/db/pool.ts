@@ -166,7 +166,9 @@ function write(elements: readonly unknown[]): string {
 function writeElement(element: unknown): string {
   if (element === null) return "NULL";
   if (typeof element !== "string" && typeof element !== "number") {
-    throw new TypeError(`An array of a statement holds texts, numbers and null; found ${typeof element}.`);
+    throw new TypeError(
+      `An array of a statement may contain texts, numbers and null; found ${typeof element}.`,
+    );
   }
   return `"${String(element).replace(/["\\]/g, "\\$&")}"`;
 }

@@ -115,7 +115,8 @@ export function createRevisionWatch(pool: Pool, options: RevisionWatchOptions): 
         onListening: refreshInBackground,
       });
       listening.ready.catch((error) => {
-        if (!isClosed) log.warn({ err: error }, "changes of other servers are noticed by looking only");
+        if (!isClosed)
+          log.warn({ err: error }, "notices of other servers do not arrive; polling for their changes");
       });
     },
     refresh,

@@ -91,6 +91,6 @@ async function describeHolder(pool: Pool): Promise<string> {
     : "";
   return (
     `Another Cyrnel server already uses this database${who}. An embedded database serves one server: ` +
-    "stop the other one, give this one a CYRNEL_DATA_DIR of its own, or let both use one Postgres by DATABASE_URL."
+    "stop the other one, give this one its own CYRNEL_DATA_DIR, or let both use one Postgres by DATABASE_URL."
   );
 }

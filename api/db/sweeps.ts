@@ -25,7 +25,7 @@ export function startSweeps(db: Db, { name, everyMs, remove, what, log }: Sweep)
         const removed = isDue ? await remove(signal) : 0;
         if (removed > 0) log.info({ removed }, `${what} were removed by retention`);
       } catch (error) {
-        if (!signal.aborted) log.warn({ err: error }, `${what} could not be swept; it is tried again later`);
+        if (!signal.aborted) log.warn({ err: error }, `${what} could not be swept; trying again later`);
       }
       await sleep(everyMs, undefined, { signal, ref: false }).catch(() => {});
     }

@@ -260,6 +260,6 @@ function checkMediaType(type: string | undefined): string | undefined {
 }
 
 function callerOf({ caller }: FastifyRequest): Caller {
-  if (caller === null) throw new Error("a file is asked about by a caller who is known");
+  if (caller === null) throw new Error("a file request has no caller");
   return caller;
 }

@@ -114,7 +114,7 @@ export function describeError(error: unknown): AppError {
     describeFrameworkError(error as FastifyError) ??
     new AppError(
       "internal_error",
-      "Something went wrong inside the server. Its log holds the cause under this request id.",
+      "Something went wrong inside the server. Its log has the cause under this request id.",
       {
         cause: error,
       },

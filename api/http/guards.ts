@@ -118,7 +118,7 @@ export function registerNulGuard(app: App): void {
     if (!request.url.includes("%00")) return;
     throw new AppError(
       "invalid_request",
-      "The path or the query of the request holds a NUL character (%00). Remove it.",
+      "The path or the query of the request contains a NUL character (%00). Remove it.",
     );
   });
 }

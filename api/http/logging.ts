@@ -62,7 +62,7 @@ export function createLogger(
 
 /** Reading a module's error may throw again: the line then has that reason, or at least the message. */
 function readUnwritable(given: readonly unknown[]): [object, string] {
-  const message = given.find((part) => typeof part === "string") ?? "something that cannot be written";
+  const message = given.find((part) => typeof part === "string") ?? "an unreadable value";
   let thrown: unknown;
   try {
     thrown = (given[0] as { err?: unknown }).err;

@@ -18,15 +18,15 @@ export function mayDecide({ isSelfApproval }: Rule, approval: Asked, { caller }:
 
 /** Tells the model what to do about a pause. `fits` is true if a dialog can show the whole approval. */
 export function describeDeciders(rule: Rule, approval: Asked, asker: Asker, fits: boolean): string {
-  const elsewhere = `A person with another key and the scope approvals:decide has to: POST /approvals/${approval.id}/approve or /deny. Then: result {"processId":${approval.processId}}.`;
+  const elsewhere = `An approver with another key and the scope approvals:decide must decide: POST /approvals/${approval.id}/approve or /deny. Then: result {"processId":${approval.processId}}.`;
   switch (mayDecide(rule, approval, asker)) {
     case "may":
       if (!fits) {
-        return `A form at a client cannot show this whole and as it is. A person has to see all of it: in the console of the server (Approvals), or with: cyrnel approvals show ${approval.id}. There it is decided too. Then: result {"processId":${approval.processId}}.`;
+        return `A form at a client cannot show this completely and unchanged. An approver must see all of it and decide in the console of the server (Approvals), or with: cyrnel approvals show ${approval.id}. Then: result {"processId":${approval.processId}}.`;
       }
-      return `Ask a person, then: resume {"execution_id":"${approval.id}","approved":true or false}.`;
+      return `Ask an approver, then: resume {"execution_id":"${approval.id}","approved":true or false}.`;
     case "same_key":
-      return `This key started the process, or this run of it, so it may not decide (CYRNEL_ALLOW_SELF_APPROVAL is off); an answer given in this client counts as this key's. ${elsewhere}`;
+      return `This key started the process, or this run of it, so it may not decide (CYRNEL_ALLOW_SELF_APPROVAL is off); a decision in this client counts as this key's. ${elsewhere}`;
     case "no_scope":
       return `This key lacks the scope approvals:decide. ${elsewhere}`;
   }

@@ -40,7 +40,7 @@ export function registerMcpRoutes(app: App, ports: McpPorts, limits: SessionLimi
     if (held === null) return refuseSession(request, reply);
 
     if (Array.isArray(body) && body.length === 0) {
-      return refuse(reply, 400, ErrorCode.InvalidRequest, "A batch holds one message or more.");
+      return refuse(reply, 400, ErrorCode.InvalidRequest, "A batch contains at least one message.");
     }
     const count = countRequests(body);
     if (held.waiting + count > limits.maxRequestsPerSession) {
@@ -98,13 +98,13 @@ function refuseOtherOrigins({ headers: { origin, host } }: FastifyRequest): void
   if (URL.canParse(origin) && new URL(origin).host === host?.toLowerCase()) return;
   throw new AppError(
     "forbidden",
-    "The MCP endpoint accepts no requests from web pages of other origins. Call it from a program, without the header Origin.",
+    "The MCP endpoint refuses requests from web pages of other origins. Call it from a program, without the header Origin.",
   );
 }
 
 function contextOf(request: FastifyRequest, reply: FastifyReply): RequestContext {
   const { caller, id } = request;
-  if (caller === null) throw new Error("an MCP request comes from a caller who is known");
+  if (caller === null) throw new Error("an MCP request has no caller");
   const gone = new AbortController();
   reply.raw.once("close", () => {
     if (!reply.raw.writableFinished) gone.abort();
@@ -159,7 +159,7 @@ async function* withBeginning({ headers, body }: Response): AsyncGenerator<Uint8
 
 function refuseSession(request: FastifyRequest, reply: FastifyReply): FastifyReply {
   if (request.headers[SESSION_HEADER] !== undefined) {
-    return refuse(reply, 404, SESSION_NOT_FOUND, "There is no such session. Start a new one: initialize.");
+    return refuse(reply, 404, SESSION_NOT_FOUND, "The session does not exist. Start a new one: initialize.");
   }
   const message = `Expected an initialize request, or the header Mcp-Session-Id of a session.`;
   return refuse(reply, 400, ErrorCode.InvalidRequest, message);

@@ -53,7 +53,7 @@ const searchToolsInput = z.strictObject({
     .string()
     .trim()
     .max(MAX_QUERY_CHARACTERS)
-    .refine((text) => !text.includes("\0"), "must not hold a NUL character")
+    .refine((text) => !text.includes("\0"), "must not contain a NUL character")
     .describe("Words; empty: all."),
   limit: z.int().min(1).max(MAX_SEARCH_LIMIT).default(DEFAULT_SEARCH_LIMIT),
   serviceId: z.string().max(MAX_ID_CHARACTERS).optional(),
@@ -65,7 +65,7 @@ const resumeInput = z.strictObject({
   execution_id: z.string().max(MAX_ID_CHARACTERS).describe("`paused.executionId`"),
   approved: z.boolean(),
   // Like `input` above: the HTTP schema validates it.
-  data: z.unknown().optional().describe("The person's answer, where a form was asked."),
+  data: z.unknown().optional().describe("The approver's answer, if the approval has a form."),
 });
 
 const resultInput = z.strictObject({ processId: z.int().positive().max(Number.MAX_SAFE_INTEGER) });
@@ -158,7 +158,8 @@ const TOOLS: ReadonlyMap<string, SurfaceTool<z.ZodType>> = new Map([
     "resume",
     define({
       title: "Decide an approval",
-      description: "Tells a paused run what a person decided, if this key may, and waits for its outcome.",
+      description:
+        "Passes an approver's decision to a paused run, if this key may, and waits for its outcome.",
       annotations: { ...changing, idempotentHint: true },
       scope: "approvals:decide",
       input: resumeInput,
@@ -169,7 +170,7 @@ const TOOLS: ReadonlyMap<string, SurfaceTool<z.ZodType>> = new Map([
         const approval = await ports.approvals.decide(id, decision, context);
         const decided = { id, state: approval.state, decidedBy: approval.decidedBy };
         if (!(await mayReadOutcome(approval.processId, ports, context))) {
-          const next = "What became of the run is for keys with the scopes processes:read and processes:all.";
+          const next = "Reading the outcome needs a key with the scopes processes:read and processes:all.";
           return answerWith({ approval: decided, processId: approval.processId, next });
         }
         await followRun(ports, approval.processId, link, context, { answered: [id] });
@@ -268,7 +269,7 @@ function describeInput(input: z.ZodType): Record<string, unknown> {
   return schema;
 }
 
-const NEAREST = "These tools are the nearest by spelling; services names the services there are.";
+const NEAREST = "These tools are the nearest by spelling; `services` lists all services.";
 const NOTHING_FOUND = `Nothing was found. ${NEAREST}`;
 const ONLY_PACKAGES_FOUND = `No tool was found; packages are those that fit, for a script to import. ${NEAREST}`;
 const MAX_LISTED_CHARACTERS = 600;

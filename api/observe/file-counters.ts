@@ -20,11 +20,11 @@ export interface FileCounters extends Required<Pick<RunObserver, "filesLeft">> {
 export function createFileCounters(registry: Registry): FileCounters {
   const counter = <T extends string>(name: string, help: string, labelNames: readonly T[] = []) =>
     new Counter({ name: `cyrnel_${name}`, help, labelNames, registers: [registry] });
-  const uploads = counter("file_uploads_total", "Uploads that are over.", ["outcome"]);
-  const uploadedBytes = counter("file_upload_bytes_total", "Bytes of uploads that came.", ["outcome"]);
+  const uploads = counter("file_uploads_total", "Finished uploads.", ["outcome"]);
+  const uploadedBytes = counter("file_upload_bytes_total", "Bytes received by uploads.", ["outcome"]);
   const artifacts = counter("artifacts_total", "Files that runs left.");
   const artifactBytes = counter("artifact_bytes_total", "Bytes of these files.");
-  const refusals = counter("file_refusals_total", "Files that were not taken, by the limit.", ["reason"]);
+  const refusals = counter("file_refusals_total", "Refused files, by the limit.", ["reason"]);
   // Starts every series at zero, because Prometheus sees increases only of existing series.
   for (const [reason, none] of Object.entries(REFUSALS)) refusals.inc({ reason }, none);
   const swept = counter(

@@ -33,12 +33,12 @@ export function createGauges(registry: Registry, sources: MetricsSources): () =>
   const registers = [registry];
   const gauge = <T extends string>(name: string, help: string, labelNames: readonly T[] = []) =>
     new Gauge({ name: `cyrnel_${name}`, help, labelNames, registers });
-  const slots = gauge("slots", "Runs at once, of the active environment.");
-  const busy = gauge("slots_busy", "Runs at the moment, of the active environment.");
+  const slots = gauge("slots", "Maximum concurrent runs of the active environment.");
+  const busy = gauge("slots_busy", "Current runs of the active environment.");
   const warm = gauge("warm_children", "Children started ahead, waiting for a run.");
   const memory = gauge("children_memory_bytes", "Memory of all children together, idle ones included.");
-  const level = gauge("isolation_level", "1 for the strongest level whose layers all stand.", ["level"]);
-  const layer = gauge("isolation_layer", "Whether a layer round each run stands.", [
+  const level = gauge("isolation_level", "1 for the strongest level whose layers are all active.", ["level"]);
+  const layer = gauge("isolation_layer", "Whether an isolation layer of each run is active.", [
     "layer",
     "name",
     "required",
@@ -47,29 +47,29 @@ export function createGauges(registry: Registry, sources: MetricsSources): () =>
     "zygote_age_seconds",
     "Age of the prepared process that those of runs are forked from.",
   );
-  const zygoteForks = gauge("zygote_forks", "Processes forked from the present zygote.");
+  const zygoteForks = gauge("zygote_forks", "Processes forked from the current zygote.");
   const zygoteRenewals = gauge(
     "zygote_renewals",
     "Zygotes that were replaced since the environment was activated.",
   );
-  const zygoteFailures = gauge("zygote_failures", "Of them, those that hung, ended or forked nothing.");
+  const zygoteFailures = gauge("zygote_failures", "Replaced zygotes that hung, ended or failed to fork.");
   const queued = gauge("queue_depth", "Processes waiting for a slot.");
   const active = gauge("processes_active", "Queued, running and terminating.");
   const load = gauge(
     "load_ratio",
-    "Runs of this server and its part of the queue, per slot of it. Beyond 1 there is more than can run: for autoscalers.",
+    "Runs of this server and its share of the queue, per slot. Above 1 there is more work than slots: for autoscalers.",
   );
-  const approvals = gauge("approvals_pending", "Approvals that wait for a person, of all servers.");
+  const approvals = gauge("approvals_pending", "Pending approvals, of all servers.");
   const oldest = gauge(
     "approval_oldest_seconds",
     "How long the oldest pending approval has waited; 0 without any.",
   );
-  const paused = gauge("processes_paused", "Runs that stand still for a person, of all servers.");
-  const contents = gauge("file_contents", "Contents of files that are stored, of all servers.");
+  const paused = gauge("processes_paused", "Runs that are paused for an approval, of all servers.");
+  const contents = gauge("file_contents", "Stored file contents, of all servers.");
   const storedBytes = gauge("file_stored_bytes", "Bytes of these contents.");
   const packages = gauge("packages_installed", "Installed versions of packages, of all servers.");
-  const bundleBytes = gauge("package_bundle_bytes", "Bytes of the code that scripts get of them.");
-  const storeUp = gauge("object_store_up", "Whether the object store answers. Absent where there is none.");
+  const bundleBytes = gauge("package_bundle_bytes", "Bytes of their code for scripts.");
+  const storeUp = gauge("object_store_up", "Whether the object store answers. Absent without one.");
   const diskFree = gauge("disk_free_bytes", "Free bytes of the disk that a folder of the server is on.", [
     "folder",
   ]);
@@ -79,7 +79,7 @@ export function createGauges(registry: Registry, sources: MetricsSources): () =>
   const up = gauge("database_up", "Whether the database answers.");
   const pool = gauge(
     "database_pool_seconds",
-    "How long a statement that does nothing took, the wait for a connection of the pool included.",
+    "Duration of an empty statement, including the wait for a pool connection.",
   );
   const resident = gauge("resident_memory_bytes", "Memory of the server itself.");
   const cpu = gauge("cpu_seconds", "CPU time of the server itself since its start.");

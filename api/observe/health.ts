@@ -92,7 +92,7 @@ async function runCheck(
     // Warns once, because anyone may send this request any number of times.
     log[broken.has(name) ? "debug" : "warn"]({ err: error, check: name }, "a check of readiness failed");
     broken.add(name);
-    return { check: name, message: "the check failed; the log holds the cause" };
+    return { check: name, message: "the check failed; the log has the cause" };
   } finally {
     done.abort();
   }

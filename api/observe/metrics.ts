@@ -47,10 +47,11 @@ export function createMetrics(): Metrics {
   ) => new Histogram({ name: `cyrnel_${name}`, help, labelNames, buckets, registers });
 
   const requests = counter("http_requests_total", "Requests answered.", ["method", "route", "status"]);
-  const requestSeconds = histogram("http_request_duration_seconds", "From a request to its whole answer.", [
-    "method",
-    "route",
-  ]);
+  const requestSeconds = histogram(
+    "http_request_duration_seconds",
+    "From a request to the end of its response.",
+    ["method", "route"],
+  );
   const runs = counter("runs_total", "Runs ended.", ["environment", "exit_state", "reason"]);
   const kills = counter("run_kills_total", "Runs that were ended from outside, or by breaking out.", [
     "reason",
@@ -68,20 +69,18 @@ export function createMetrics(): Metrics {
   const runMemory = histogram("run_peak_memory_bytes", "Peak memory of a run.", ["environment"], BYTES);
   const callSeconds = histogram(
     "tool_call_duration_seconds",
-    "Tool calls, refused ones included, without waiting for a person.",
+    "Tool calls, including refused ones, without the wait for an approver.",
     ["service", "tool", "status", "http_status"],
   );
   const waitSeconds = histogram(
     "tool_call_wait_seconds",
-    "How long tool calls that a person was asked about stood still for it.",
+    "Time that tool calls waited for an approver.",
     ["status"],
     LONG_SECONDS,
   );
-  const installations = histogram(
-    "package_installation_seconds",
-    "Installations of packages that are over.",
-    ["outcome"],
-  );
+  const installations = histogram("package_installation_seconds", "Finished package installations.", [
+    "outcome",
+  ]);
   const boundEnvironment = createLabelBound(50);
   // Each value adds a series per bucket and status.
   const boundTool = createLabelBound(300);

@@ -69,7 +69,7 @@ export async function listReadinessChecks(sources: ReadinessSources): Promise<Re
       check: () =>
         !database.watch.reachable || selfCheck.silentMs <= MAX_UNANSWERED_MS
           ? null
-          : `statements of requests and runs were not answered for ${inSeconds(selfCheck.silentMs)}`,
+          : `the database has not answered statements of requests and runs for ${inSeconds(selfCheck.silentMs)}`,
     },
     {
       name: "queue",
@@ -86,7 +86,7 @@ export async function listReadinessChecks(sources: ReadinessSources): Promise<Re
         if (!database.watch.reachable) return null;
         const applied = await listApplied();
         if (applied.join() === known.join()) return null;
-        return `the schema is at ${applied.at(-1) ?? "nothing"}, this program knows ${known.at(-1) ?? "nothing"}${isNewer(applied, known) ? ": a newer program has changed it, so this server begins no more runs; stop it" : ""}`;
+        return `the schema is at ${applied.at(-1) ?? "nothing"}, this program knows ${known.at(-1) ?? "nothing"}${isNewer(applied, known) ? ": a newer program has changed it, so this server starts no more runs; stop it" : ""}`;
       },
     },
     {
@@ -102,7 +102,7 @@ export async function listReadinessChecks(sources: ReadinessSources): Promise<Re
         const { unstored } = processes.health();
         return unstored === 0
           ? null
-          : `${unstored} finished runs wait in memory until the database takes them`;
+          : `${unstored} finished runs wait in memory until the database accepts them`;
       },
     },
     {
@@ -110,7 +110,7 @@ export async function listReadinessChecks(sources: ReadinessSources): Promise<Re
       check: () => {
         return replicas.silentMs <= MAX_SILENT_MS
           ? null
-          : `other servers have not heard of this one for ${inSeconds(replicas.silentMs)} and may take its runs for lost`;
+          : `this server has sent no heartbeat for ${inSeconds(replicas.silentMs)}; others may consider its runs lost`;
       },
     },
     { name: "draining", check: () => (lifecycle.leaving ? "the server is shutting down" : null) },

@@ -26,7 +26,7 @@ export function createPackageHost(options: PackageHostOptions): PackageHost {
 
   async function read(digest: string): Promise<string> {
     const content = await contents.open(digest);
-    if (content === null) throw new Error(`The package with the digest ${digest} is not there any more.`);
+    if (content === null) throw new Error(`The package with the digest ${digest} was removed.`);
     return text(content.stream(0, content.size));
   }
 
@@ -48,13 +48,13 @@ export function createPackageHost(options: PackageHostOptions): PackageHost {
       const versions = directory.versionsOf(name);
       if (versions.length > 0 && !mayImport(caller, name)) {
         return {
-          message: `The role of this run does not allow the package ${name}. Who administers keys can add it to the packages of the role.`,
+          message: `The role of this run does not allow the package ${name}. An administrator of keys can add it to the packages of the role.`,
         };
       }
       if (versions.length === 0) return { message: describeUnknown(caller, name) };
       if (range !== null && range !== "latest" && semver.validRange(range) === null) {
         return {
-          message: `${range.slice(0, 100)} is no range of versions of ${name}: write it as npm does, ^4.1.`,
+          message: `${range.slice(0, 100)} is not a range of versions of ${name}: write it as npm does, ^4.1.`,
         };
       }
       const found = directory.find(name, range);
@@ -69,7 +69,7 @@ export function createPackageHost(options: PackageHostOptions): PackageHost {
     },
     async read(digest) {
       const bundle = await findBundle(db, digest);
-      if (bundle === null) throw new Error(`The package with the digest ${digest} is not there any more.`);
+      if (bundle === null) throw new Error(`The package with the digest ${digest} was removed.`);
       const [code, mappings] = await Promise.all([
         read(digest),
         bundle.mappings === null ? null : read(bundle.mappings),

@@ -119,8 +119,11 @@ export function createInstallations(options: InstallationsOptions): Installation
       const work = queue
         .run(() => carryOut(row, lock, progress))
         .catch(async (error: unknown) => {
-          const message = error instanceof AppError ? error.message : "Its outcome could not be stored.";
-          log.warn({ err: error, package: row.name }, "an installation was not carried out");
+          const message =
+            error instanceof AppError
+              ? error.message
+              : "The outcome of the installation could not be stored.";
+          log.warn({ err: error, package: row.name }, "an installation failed");
           await progress.end().catch(() => {});
           await endInstallation(db, row.id, { version: null, error: message }).catch(() => null);
         })

@@ -23,7 +23,7 @@ export const packageSummarySchema = z
       .object({ code: count, types: count, unpacked: count })
       .describe("Bytes: of the code that scripts get, of its declarations, of all packages it was made of."),
     packages: count.describe("Packages it was made of, itself included."),
-    advisories: count.nullable().describe("Known weaknesses; null: they were not looked up."),
+    advisories: count.nullable().describe("Known vulnerabilities; null if they were not looked up."),
     installedBy: z.string(),
     installedAt: z.iso.datetime(),
   })
@@ -39,10 +39,10 @@ export const packageDetailsSchema = z.object({
   description: z.string(),
   homepage: z.string().nullable(),
   exports: z.array(z.string()),
-  builtins: z.array(z.string()).describe("Modules of Node that it uses, and scripts have."),
+  builtins: z.array(z.string()).describe("Modules of Node that it uses and scripts have."),
   missing: z
     .array(z.string())
-    .describe("Modules of Node that it names, and scripts have not: it fails where it reaches them."),
+    .describe("Modules of Node that it imports and scripts lack: it fails when it uses them."),
   tree: z.array(treeMemberSchema).describe("The packages it was made of, itself first."),
   leftOut: z
     .array(z.object({ name: z.string(), reason: z.string() }))
@@ -62,9 +62,7 @@ export const packageTypesSchema = z
   .object({
     files: z.record(z.string(), z.string()).describe("Declarations by file, as they lie below node_modules."),
   })
-  .describe(
-    "The declarations of a package and of those that it was made of; none where they were too large.",
-  );
+  .describe("The declarations of a package and its dependencies; empty if they were too large.");
 
 export const packageFilterSchema = z.strictObject({
   name: z.string().max(214).optional().describe("Exactly this name."),
@@ -102,10 +100,10 @@ export const installationSchema = z
     name: z.string(),
     range: z.string(),
     state: z.enum(["running", "done", "failed"]),
-    step: z.enum(INSTALL_STEPS).describe("What it does, or did last."),
+    step: z.enum(INSTALL_STEPS).describe("Its current or last step."),
     done: count.describe("Of `total`, in this step."),
     total: count.nullable(),
-    version: z.string().nullable().describe("What was installed, or was there already."),
+    version: z.string().nullable().describe("The version installed, now or before."),
     error: z.string().nullable().describe("Why it failed."),
     createdBy: z.string(),
     createdAt: z.iso.datetime(),

@@ -28,7 +28,7 @@ export function createTrials(environments: Pick<Environments, "acquire">): Trial
     find: (eid) => running.get(eid) ?? null,
     async run(tried) {
       using lease = environments.acquire();
-      if (lease === null) return "No environment is active, so the package could not be tried.";
+      if (lease === null) return "No environment is active, so the package could not be tested.";
       const eid = next--;
       running.set(eid, tried);
       try {

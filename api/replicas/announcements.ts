@@ -57,7 +57,7 @@ export function createAnnouncements({ pool, id, onGap, log }: AnnouncementsOptio
       await notify(pool, CHANNEL, [id, kind, ids]);
       isFailing = false;
     } catch (error) {
-      if (!isFailing) log.warn({ err: error }, "other servers could not be told; they look for themselves");
+      if (!isFailing) log.warn({ err: error }, "other servers could not be notified; they poll for changes");
       isFailing = true;
     }
   }

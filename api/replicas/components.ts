@@ -72,7 +72,7 @@ export function createComponentWatch(options: ComponentWatchOptions): ComponentW
       } catch (error) {
         log.warn(
           { err: error },
-          "a change of a module or service, made on another server, could not be followed",
+          "a change of a module or service on another server could not be applied here",
         );
         // The database is down: everything is checked after the gap.
         return;

@@ -84,7 +84,7 @@ export function createMembership({
       const silent = Math.round(silentMs ?? askedMs - lastBeatMs);
       log.warn(
         { silentMs: silent },
-        "this server was silent for so long that the others may have given it up",
+        "this server was silent for so long that the others may consider it lost",
       );
     }
     lastBeatMs = performance.now();
@@ -98,7 +98,7 @@ export function createMembership({
     if (!isOutdated || wasOutdated) return;
     log.warn(
       { schema, known: knownSchema },
-      `the schema of the database is at ${schema} and this program knows ${knownSchema}: a newer program has changed it, so this server begins no more runs and ends those that it has; stop it then`,
+      `the schema of the database is at ${schema} and this program knows ${knownSchema}: a newer program has changed it, so this server starts no more runs and finishes its current ones; stop it then`,
     );
   }
 
@@ -131,9 +131,9 @@ export function createMembership({
         await afterBeat();
         isFailing = false;
       } catch (error) {
-        const message = "this server could not say that it is there";
+        const message = "this server could not send its heartbeat";
         if (isFailing) log.debug({ err: error }, message);
-        else log.warn({ err: error }, `${message}; if that lasts, the others take it for lost`);
+        else log.warn({ err: error }, `${message}; if that lasts, the others consider it lost`);
         isFailing = true;
       }
     } while (beatAgain && !isStopped);

@@ -18,7 +18,7 @@ export interface RemoteAddress {
 export function createRemoteRuns(find: (owner: string) => Promise<RemoteAddress | null>): RemoteRuns {
   async function ask(owner: string, path: string, signal: AbortSignal): Promise<Response> {
     const remote = await find(owner);
-    if (remote === null) throw new Error("the server that holds the run cannot be reached");
+    if (remote === null) throw new Error("the server of the run cannot be reached");
     const response = await fetch(new URL(path, remote.address), {
       headers: { authorization: `Bearer ${remote.token.toString("base64url")}` },
       redirect: "error",
@@ -26,7 +26,7 @@ export function createRemoteRuns(find: (owner: string) => Promise<RemoteAddress 
     });
     if (response.ok) return response;
     await response.body?.cancel();
-    throw new Error(`the server that holds the run answered ${response.status}`);
+    throw new Error(`the server of the run answered ${response.status}`);
   }
 
   return {

@@ -40,7 +40,7 @@ export async function readKeyFile(directory: string): Promise<FileKey | null> {
     const parsed = parseKeyMaterial(text);
     if (!parsed.ok) {
       throw new Error(
-        `${file} does not hold the key that was put there: ${parsed.problem}. Restore it from a backup; without it the stored secrets are lost. ` +
+        `${file} does not contain a valid key: ${parsed.problem}. Restore it from a backup; without it the stored secrets are lost. ` +
           "To start over, remove the file and set every secret again.",
       );
     }
@@ -75,5 +75,5 @@ export async function ensureKeyFile(directory: string): Promise<FileKey> {
   }
   const other = await readKeyFile(directory);
   if (other) return other;
-  throw new Error(`${file} was removed while it was being made. Start again.`);
+  throw new Error(`${file} was removed while it was being created. Start again.`);
 }

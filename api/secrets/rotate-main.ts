@@ -32,7 +32,7 @@ async function rotate(config: Config): Promise<number> {
     say("There is no key: set CYRNEL_SECRETS_KEY, and the one it replaces in CYRNEL_SECRETS_PREVIOUS_KEYS.");
     return EX_CONFIG;
   }
-  if (made !== null) say(`made a key for secrets: ${made}`);
+  if (made !== null) say(`created a key for secrets: ${made}`);
   await using undo = new AsyncDisposableStack();
   const url = config.databaseUrl ?? (await openEmbedded(config.dataDirectory, undo));
   const pool = createPool(url, { maxConnections: 1, applicationName: "cyrnel secrets rotate" });
@@ -44,7 +44,7 @@ async function rotate(config: Config): Promise<number> {
       `${contended} rows are being written with another key. Restart servers with the current key, then run this again.`,
     );
   say(
-    `${rotated} rows were encrypted with the key ${keyring.current.kid}; ${unreadable.length + contended} are left.`,
+    `${rotated} rows were encrypted with the key ${keyring.current.kid}; ${unreadable.length + contended} remain.`,
   );
   return unreadable.length + contended === 0 ? 0 : 1;
 }

@@ -108,7 +108,8 @@ export function readContent(content: unknown, { kind, id }: SecretOwner): Omit<S
   if (content !== null && typeof content === "object" && !Array.isArray(content))
     return { values: content as SecretValues, origins: null };
   const parsed = boundSchema.safeParse(content);
-  if (!parsed.success) throw new Error(`The stored secrets of ${kind} ${id} are no object. Set them again.`);
+  if (!parsed.success)
+    throw new Error(`The stored secrets of ${kind} ${id} are not an object. Set them again.`);
   const [values, origins] = parsed.data;
   return { values, origins };
 }

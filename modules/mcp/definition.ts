@@ -19,7 +19,7 @@ const serverUrl = z
 const noNul = z
   .string()
   .max(32_768)
-  .regex(/^[^\0]*$/, { error: "must not hold a NUL character" });
+  .regex(/^[^\0]*$/, { error: "must not contain a NUL character" });
 
 const httpServer = z.strictObject({ transport: z.literal("http"), url: serverUrl });
 const stdioServer = z.strictObject({

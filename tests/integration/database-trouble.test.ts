@@ -139,9 +139,7 @@ test("a server that cannot claim what waits, while the database is in order, is 
       .poll(async () => (await askReady(url)).failing, { timeout: 30_000, interval: 500 })
       .toMatchObject({ queue: expect.stringMatching(/could not be claimed for \d+ s/) });
     expect(await main.ended()).toBe(1);
-    expect(main.stderr()).toMatch(
-      /This server ends itself to be started anew: for \d+ s queued processes .*\n$/,
-    );
+    expect(main.stderr()).toMatch(/This server exits to be restarted: for \d+ s queued processes .*\n$/);
   } finally {
     main.child.kill("SIGKILL");
   }

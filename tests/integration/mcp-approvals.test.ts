@@ -74,7 +74,7 @@ describe("with another key", () => {
       paused: { kind: "call", toolPath: "shop.delete_order", args: { id: 7 }, executionId: /^apr_/ },
     });
     const { executionId, next } = stopped.paused;
-    expect(next).toMatch(/This key started the process.*counts as this key's.*A person with another key/);
+    expect(next).toMatch(/This key started the process.*counts as this key's.*An approver with another key/);
     expect(asked).toEqual([]);
     expect(await agent.call("resume", { execution_id: executionId, approved: true })).toMatchObject({
       isError: true,

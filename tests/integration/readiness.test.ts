@@ -54,7 +54,7 @@ test("a check that fails says so without details, which are in the log", async (
   expect(JSON.stringify(answer)).not.toContain("column");
   expect(answer.failing).toContainEqual({
     check: "database",
-    message: "the check failed; the log holds the cause",
+    message: "the check failed; the log has the cause",
   });
   expect(server.logs()).toContainEqual(
     expect.objectContaining({

@@ -25,7 +25,7 @@ test("a start without any setup makes a key for its owner only, says so once, an
   const { mode } = await stat(file);
   expect((mode & 0o777).toString(8)).toBe("600");
   const text = (await readFile(file, "utf8")).trim();
-  expect(first.stderr()).toContain(`made a key for secrets: ${file}`);
+  expect(first.stderr()).toContain(`created a key for secrets: ${file}`);
   expect(first.stdout()).toContain('"type":"secrets"');
   for (const output of [first.stderr(), first.stdout()]) expect(output).not.toContain(text);
   first.child.kill("SIGTERM");
@@ -33,7 +33,7 @@ test("a start without any setup makes a key for its owner only, says so once, an
 
   const second = startMain({ environment });
   await second.listening();
-  expect(second.stderr()).not.toContain("made a key");
+  expect(second.stderr()).not.toContain("created a key");
   expect((await readFile(file, "utf8")).trim()).toBe(text);
   await expectKeyNowhere(second, Buffer.from(text, "base64"));
   second.child.kill("SIGTERM");

@@ -46,8 +46,8 @@ describe("a data directory that cannot be used is named with its variable, at on
   test.each([
     ["a file", (folder: string) => path.join(folder, "file"), "is not a folder"],
     ["below a file", (folder: string) => path.join(folder, "file", "data"), "is not a folder"],
-    ["below /proc", () => "/proc/cyrnel/data", "no folder can be made in /proc."],
-    ["/proc itself", () => "/proc", "no folder can be made in /proc."],
+    ["below /proc", () => "/proc/cyrnel/data", "no folder can be created in /proc."],
+    ["/proc itself", () => "/proc", "no folder can be created in /proc."],
     ["not writable", (folder: string) => path.join(folder, "closed", "data"), "this user may not write to"],
   ])("%s", async (_what, choose, reason) => {
     await using data = await makeDataDirectory({ empty: true });
@@ -75,7 +75,7 @@ describe("a data directory that cannot be used is named with its variable, at on
     const started = startMain({ environment });
     expect(await started.ended()).toBe(78);
     expect(started.stderr()).toBe(
-      "cyrnel: Cannot start: The spool directory /proc/cyrnel cannot be used: no folder can be made in /proc. Set CYRNEL_SPOOL_DIR to a folder that this user may write to.\n",
+      "cyrnel: Cannot start: The spool directory /proc/cyrnel cannot be used: no folder can be created in /proc. Set CYRNEL_SPOOL_DIR to a folder that this user may write to.\n",
     );
     expect(readdirSync(data.path)).toEqual([]);
   });
@@ -267,7 +267,7 @@ test("a misspelt variable is named with the one that was meant, and stops nothin
     /^cyrnel: CYRNEL_DEFAULT_POLICI is no setting of the server and does nothing: did you mean CYRNEL_DEFAULT_POLICY/m,
   );
   expect(main.stderr()).not.toMatch(/CYRNEL_SERVICE_HOST|_TCP_ADDR/);
-  expect(main.stderr()).toMatch(/^cyrnel: first start: making a Postgres database in [\s\S]*listening on/m);
+  expect(main.stderr()).toMatch(/^cyrnel: first start: creating a Postgres database in [\s\S]*listening on/m);
   main.child.kill("SIGTERM");
   expect(await main.ended()).toBe(0);
 });

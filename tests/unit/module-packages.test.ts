@@ -104,9 +104,9 @@ describe("what clashes", () => {
       ],
       /twice/,
     ],
-    ["names that differ in case", [{ name: "Readme" }, { name: "README" }], /one and the same/],
-    ["folders that differ in case", [{ name: "Lib/a" }, { name: "lib/b" }], /one and the same/],
-    ["names that differ in composition", [{ name: "\u00e9" }, { name: "e\u0301" }], /one and the same/],
+    ["names that differ in case", [{ name: "Readme" }, { name: "README" }], /the same file/],
+    ["folders that differ in case", [{ name: "Lib/a" }, { name: "lib/b" }], /the same file/],
+    ["names that differ in composition", [{ name: "\u00e9" }, { name: "e\u0301" }], /the same file/],
     ["a file where a folder is", [{ name: "a/b" }, { name: "a" }], /twice/],
     ["a folder where a file is", [{ name: "a" }, { name: "a/b" }], /twice/],
   ])("%s is refused", async (_, entries, message) => {

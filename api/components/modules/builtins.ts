@@ -42,7 +42,8 @@ async function loadBuiltin(builtin: BuiltinModule): Promise<ModuleRegistration> 
       throw new Error(`Its manifest is wrong at ${issue?.path.join(".") || "the top"}: ${issue?.message}.`);
     }
     const manifest = parsed.data;
-    if (JSON.stringify(manifest).includes("\\u0000")) throw new Error("Its manifest holds a NUL character.");
+    if (JSON.stringify(manifest).includes("\\u0000"))
+      throw new Error("Its manifest contains a NUL character.");
     if (manifest.id !== builtin.id || manifest.type !== builtin.type) {
       throw new Error(
         `Its manifest says ${manifest.type} "${manifest.id}" where ${builtin.type} "${builtin.id}" was expected.`,

@@ -51,7 +51,7 @@ async function askForDocs(
   try {
     const written = Promise.resolve().then(() => ask(module));
     const docs: unknown = await waitAtMost(written, MAX_DOCS_MS, `${member} of ${id}`);
-    if (typeof docs !== "string") throw new Error(`${member} did not answer a text.`);
+    if (typeof docs !== "string") throw new Error(`${member} did not return a text.`);
     return docs.slice(0, MAX_DOCS_CHARACTERS);
   } catch (error) {
     const what = tool === null ? `of ${id} could not be made` : `of ${tool} could not be made by ${id}`;

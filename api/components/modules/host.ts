@@ -129,7 +129,7 @@ export async function regenerateDefinitions(host: ModuleHost, started: StartedMo
   if (stale.length > 0) {
     host.logger.warn(
       { module: id, services: stale },
-      "services are stale: the changed adapter could not make them",
+      "services are stale: the changed adapter could not regenerate their tools",
     );
   }
 }

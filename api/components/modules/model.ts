@@ -74,17 +74,15 @@ export const moduleDescriptorSchema = descriptorSchema.extend({ id: z.string().m
 
 export const updatedAnswerSchema = z.object({
   id: z.string(),
-  updated: z.boolean().describe("False when the package is the one that is installed."),
+  updated: z.boolean().describe("False if this package was already installed."),
 });
 export const reloadAnswerSchema = z.object({
-  added: z
-    .array(z.string())
-    .describe("Ids that were not there before; they are disabled unless they were known."),
-  changed: z.array(z.string()).describe("Ids whose files are others than before."),
-  removed: z.array(z.string()).describe("Ids whose files are gone; they are `missing` now."),
+  added: z.array(z.string()).describe("New ids; they are disabled unless they were known."),
+  changed: z.array(z.string()).describe("Ids whose files changed."),
+  removed: z.array(z.string()).describe("Ids whose files were removed; they are now `missing`."),
   problems: z
     .array(z.object({ folder: z.string(), error: z.string() }))
-    .describe("Folders that hold no module that could be used, and why."),
+    .describe("Folders without a usable module, and why."),
 });
 export type ReloadAnswer = z.infer<typeof reloadAnswerSchema>;
 

@@ -45,7 +45,10 @@ async function findCustomModules({
   try {
     const restored = await place.recover();
     if (restored.length > 0) {
-      logger.warn({ folders: restored }, "updates of modules were interrupted; the versions before are back");
+      logger.warn(
+        { folders: restored },
+        "updates of modules were interrupted; the previous versions were restored",
+      );
     }
     const { registrations, problems } = await scanModules({
       directory: place.directory,
@@ -54,7 +57,7 @@ async function findCustomModules({
       maxImportMs: limits.maxImportMs,
     });
     for (const { folder, error } of problems) {
-      logger.error({ folder, reason: error }, "a folder among the modules is none that can be used");
+      logger.error({ folder, reason: error }, "a folder among the modules is unusable");
     }
     return registrations;
   } catch (error) {
@@ -85,7 +88,7 @@ async function activate(host: ModuleHost, row: ModuleRow): Promise<void> {
     host,
     row,
     registration,
-    "a module could not be activated; the server goes on without it",
+    "a module could not be activated; the server continues without it",
   );
   await forgetAttempts(host, row.id);
 }

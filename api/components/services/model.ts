@@ -36,7 +36,7 @@ const sourceUrl = webUrl.refine(
     const { username, password } = new URL(text);
     return username === "" && password === "";
   },
-  { error: "must not hold a user name or password: the source is stored and shown" },
+  { error: "must not contain a user name or password: the source is stored and shown" },
 );
 
 export const serviceRecordSchema = z
@@ -50,14 +50,12 @@ export const serviceRecordSchema = z
     enabled: z.boolean().describe("What was asked for."),
     effectivelyEnabled: z
       .boolean()
-      .describe(
-        "Whether its tools can be called: enabled, not stale, and its adapter is active and has taken it on.",
-      ),
+      .describe("Whether its tools can be called: enabled, not stale, and accepted by its active adapter."),
     stale: z.boolean().describe("The adapter has changed and could not regenerate the tools."),
-    error: z.string().nullable().describe("Why it is stale, or could not be taken on by its adapter."),
+    error: z.string().nullable().describe("Why it is stale, or was not accepted by its adapter."),
     problems: z
       .array(z.string())
-      .describe("What of its definition could not be read and was left out, and why; at most 51 sentences."),
+      .describe("Unreadable parts of its definition that were left out, and why; at most 51 sentences."),
     createdAt: z.iso.datetime(),
   })
   .meta({ id: "Service", description: "A service." });
@@ -134,7 +132,7 @@ export const servicePreviewSchema = z
       )
       .describe("The first 200."),
     secretsSchema: jsonSchemaSchema,
-    problems: z.array(z.string()).describe("What could not be read and would be left out, and why."),
+    problems: z.array(z.string()).describe("Unreadable parts that would be left out, and why."),
   })
   .meta({ id: "ServicePreview", description: "The tools that a definition would become." });
 export type ServicePreview = z.infer<typeof servicePreviewSchema>;
@@ -160,5 +158,5 @@ export const serviceDescriptorSchema = descriptorSchema.extend({
 
 export const updatedAnswerSchema = z.object({
   id: z.string(),
-  updated: z.boolean().describe("False when the definition is the one that is installed."),
+  updated: z.boolean().describe("False if this definition was already installed."),
 });

@@ -104,7 +104,7 @@ function notFitting(id: string, issues: ErrorIssue[]): AppError {
   const rest = issues.length > 1 ? ` (and ${issues.length - 1} more)` : "";
   return new AppError(
     "invalid_request",
-    `The service ${id} cannot be enabled, its settings do not fit: ${first?.path} ${first?.message}${rest}.`,
+    `The service ${id} cannot be enabled, because its settings are invalid: ${first?.path} ${first?.message}${rest}.`,
     { issues },
   );
 }

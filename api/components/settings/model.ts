@@ -11,8 +11,8 @@ export const settingsHeadersSchema = z.object({
 
 export const configAnswerSchema = z
   .object({
-    config: z.record(z.string(), z.unknown()).describe("What was set; defaults are in the schema."),
-    outdated: z.array(z.string()).describe("JSON pointers of what no longer fits the schema."),
+    config: z.record(z.string(), z.unknown()).describe("The values set; defaults are in the schema."),
+    outdated: z.array(z.string()).describe("JSON pointers of values that no longer match the schema."),
   })
   .meta({ id: "Configuration", description: "The configuration of a module or service." });
 export type ConfigAnswer = z.infer<typeof configAnswerSchema>;
@@ -25,7 +25,7 @@ export const secretsAnswerSchema = z
     outdated: z
       .array(z.string())
       .describe(
-        "JSON pointers of what no longer fits the schema; of a service, all of each secret that would be sent to another place than when it was set. The service is not used then: set or remove all of these in one patch.",
+        "JSON pointers of values that no longer match the schema, and of a service's secrets that would be sent to another place than when they were set. The service is then not used: set or remove all of these in one patch.",
       ),
   })
   .meta({ id: "SecretsState", description: "Which secrets of a module or service are set." });

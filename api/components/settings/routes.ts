@@ -122,7 +122,7 @@ function registerConfigRoutes(
         security,
         operationId: `get${owner}ConfigSchema`,
         summary: `Read the JSON Schema of a ${kind}'s configuration`,
-        description: "Includes the defaults of what is not set.",
+        description: "Includes the defaults of unset values.",
         params,
         response: { 200: configSchemaAnswerSchema, ...errors(...differences.schemaErrors) },
       },

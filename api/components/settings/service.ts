@@ -174,7 +174,7 @@ function requireFit(
   const rest = issues.length > 1 ? ` (and ${issues.length - 1} more)` : "";
   throw new AppError(
     "invalid_request",
-    `The ${subjectOf(owner, kind).noun} would not fit the schema: ${first.path} ${first.message}${rest}.`,
+    `The ${subjectOf(owner, kind).noun} would not match the schema: ${first.path} ${first.message}${rest}.`,
     { issues },
   );
 }
@@ -182,7 +182,7 @@ function requireFit(
 function refuseKept({ kind, id }: Owner, kept: string[]): AppError {
   return new AppError(
     "secrets_outdated",
-    `The secrets of the ${kind} ${id} are outdated: it has another place to send them to than when they were set. Set or remove all of them in one patch; this one keeps ${kept.slice(0, 20).join(", ")}.`,
+    `The secrets of the ${kind} ${id} are outdated: it would send them to another place than when they were set. Set or remove all of them in one patch; this one keeps ${kept.slice(0, 20).join(", ")}.`,
     { issues: kept.slice(0, 50).map((pointer) => ({ path: `secrets${pointer}`, message: "is outdated" })) },
   );
 }

@@ -72,7 +72,7 @@ export function registerJsonBody(app: App, maxPendingBytes: number): void {
     done(
       new AppError(
         "unsupported_media_type",
-        "The request body is compressed, and Content-Encoding is not supported. Send it as it is.",
+        "The request body is compressed, and Content-Encoding is not supported. Send it uncompressed.",
       ),
     );
   });
@@ -136,7 +136,7 @@ function tooLarge(maxBytes: number): AppError {
 function tooManyBodies(held: number): AppError {
   return new AppError(
     "too_many_bodies",
-    `Requests of this key that are still being sent hold ${held} bytes, its share of the memory for them (CYRNEL_MAX_PENDING_BODY_BYTES). Send fewer at once.`,
+    `Unfinished requests of this key use ${held} bytes, its share of the memory for them (CYRNEL_MAX_PENDING_BODY_BYTES). Send fewer at once.`,
     { retryAfterSeconds: RETRY_AFTER_SECONDS },
   );
 }
@@ -144,7 +144,7 @@ function tooManyBodies(held: number): AppError {
 function busy(max: number): AppError {
   return new AppError(
     "server_busy",
-    `Requests that are still being sent hold all of the ${max} bytes that there are for them (CYRNEL_MAX_PENDING_BODY_BYTES). Try again shortly.`,
+    `Unfinished requests use all of the ${max} bytes reserved for them (CYRNEL_MAX_PENDING_BODY_BYTES). Try again shortly.`,
     { retryAfterSeconds: RETRY_AFTER_SECONDS },
   );
 }
@@ -167,7 +167,7 @@ function describeProblem(text: string): string {
 function findExcess(body: unknown): string | null {
   if (!isJsonObject(body)) return null;
   const names = Object.keys(body);
-  if (names.length > MAX_MEMBERS) return `The request body has more than ${MAX_MEMBERS} members of its own.`;
+  if (names.length > MAX_MEMBERS) return `The request body has more than ${MAX_MEMBERS} members.`;
   const excess = names.find((name) => !CALLER_DATA.has(name) && isCrowded(body[name]));
   return excess === undefined ? null : `${excess} has more than ${MAX_INNER_MEMBERS} members.`;
 }

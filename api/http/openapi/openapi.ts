@@ -84,7 +84,7 @@ Requests need an API key, \`Authorization: Bearer <key>\`, unless the server has
 3. Run a script: POST /processes with \`{"code": "return await tools.github.issues.list({ state: 'open' })", "block": true}\`.
    It may import npm packages: \`import { z } from "zod"\`; GET /environment/docs lists those that are installed.
    The answer has \`exitState\`, \`result\`, \`stdout\`, \`stderr\` and, where it failed, \`error\` with line and column.
-4. A process in the state \`paused\` waits for a person: look again with GET /processes/{id}?wait=60000
+4. A process in the state \`paused\` waits for an approver: look again with GET /processes/{id}?wait=60000
 
 ## Documents
 

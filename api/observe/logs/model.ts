@@ -5,12 +5,12 @@ import { LOG_LEVELS } from "./record.ts";
 
 export const logRecordSchema = z
   .object({
-    id: z.string().describe("Its place in the log; as `Last-Event-ID` the stream goes on after it."),
+    id: z.string().describe("Its position in the log; as `Last-Event-ID` the stream resumes after it."),
     time: z.iso.datetime(),
     level: z.enum(LOG_LEVELS),
     type: z
       .string()
-      .describe("`request`, `run`, `call` and so on; `server` for what the server says about itself."),
+      .describe("`request`, `run`, `call` and so on; `server` for records about the server itself."),
     message: z.string(),
     requestId: z.string().nullable(),
     processId: z.number().int().nullable(),

@@ -28,7 +28,7 @@ export function openLogOutput(fd: number, format = (line: string) => line): LogO
   });
   stream.on("drain", () => {
     if (leftOut === 0 || !isOpen) return;
-    const msg = `${leftOut} lines of the log were left out: they were not taken as fast as they came`;
+    const msg = `${leftOut} lines of the log were dropped: their reader was too slow`;
     const record = { level: "warn", time: new Date().toISOString(), type: "log", leftOut, msg };
     stream.write(format(`${JSON.stringify(record)}\n`));
     leftOut = 0;

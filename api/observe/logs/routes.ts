@@ -22,7 +22,7 @@ export function registerLogRoutes(app: App, logs: Logs): void {
         operationId: "listLogs",
         summary: "List recent log records, newest first",
         description:
-          "Returns what this replica holds in memory: some thousand records, lost when it stops. The whole log is on its standard output.",
+          "Returns the records in this replica's memory: some thousand, lost when it stops. The whole log is on its standard output.",
         querystring: logQuerySchema,
         response: { 200: logListSchema, ...errorResponses("invalid_request", "invalid_cursor") },
       },

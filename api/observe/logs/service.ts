@@ -113,7 +113,7 @@ export function createLogs({ ring, redactor }: LogsDeps): Logs {
       if (before !== null && before.epoch !== ring.epoch) {
         throw new AppError(
           "invalid_cursor",
-          "The cursor is of another server, or of this one before its last start. Begin again without it.",
+          "The cursor belongs to another server, or to this one before its last start. Start again without it.",
         );
       }
       const logs: LogAnswer[] = [];
@@ -135,7 +135,7 @@ export function createLogs({ ring, redactor }: LogsDeps): Logs {
       if (followers >= MAX_FOLLOWERS) {
         throw new AppError(
           "too_many_streams",
-          `${MAX_FOLLOWERS} clients follow the log of this server already. Close one, or read GET /logs.`,
+          `${MAX_FOLLOWERS} clients already follow the log of this server. Close one, or read GET /logs.`,
           { retryAfterSeconds: RETRY_SECONDS },
         );
       }

@@ -67,7 +67,7 @@ function reporting(exporter: SpanExporter, log: Pick<FastifyBaseLogger, "warn">)
             warnedMs = performance.now();
             log.warn(
               { type: "tracing", spans: lost, reason: result.error?.message ?? null },
-              "the trace collector did not take spans; they are lost",
+              "the trace collector did not accept spans; they are lost",
             );
             lost = 0;
           }

@@ -32,7 +32,7 @@ export interface TrimmedLock {
 export function trimLock(lock: unknown, name: string, range: string): TrimmedLock {
   const parsed = lockSchema.safeParse(lock);
   if (!parsed.success)
-    throw new Refused("The lock file is no package-lock.json of version 2 or 3 with packages.");
+    throw new Refused("The lock file is not a package-lock.json of version 2 or 3 with packages.");
   const { lockfileVersion, packages } = parsed.data;
   const members = Object.entries(packages).filter(
     ([location, { link }]) => link !== true && isMember(location),
@@ -80,8 +80,7 @@ export function checkLocked({ packages }: TrimmedLock, members: readonly Node[])
     }
   }
 }
-const RENEW =
-  "nothing is installed but what it says. Renew it with npm install, or ask for a version that it has.";
+const RENEW = "only its packages are installed. Renew it with npm install, or request a version that it has.";
 
 function show(value: unknown): string {
   return typeof value === "string" ? value.slice(0, MAX_SHOWN_CHARACTERS) : "none";

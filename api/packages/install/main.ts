@@ -118,7 +118,7 @@ function openAgent(): Agent {
   });
   agent.createConnection = () => {
     const fd = unused.shift();
-    if (fd === undefined) throw new Refused("The registry has broken off too many answers.");
+    if (fd === undefined) throw new Refused("The registry broke off too many responses.");
     return new Socket({ fd, readable: true, writable: true });
   };
   return agent;
@@ -191,7 +191,7 @@ async function unpackMember(
   const manifest = await readManifest(place, called);
   if (manifest.name !== nameOf(node) || manifest.version !== node.version) {
     throw new Refused(
-      `The tarball of ${called} holds ${manifest.name.slice(0, 214)}@${manifest.version.slice(0, 100)}.`,
+      `The tarball of ${called} contains ${manifest.name.slice(0, 214)}@${manifest.version.slice(0, 100)}.`,
     );
   }
   const { at = null, deprecated } = published.get(node.location) ?? {};
@@ -258,7 +258,7 @@ function explain(error: unknown, { name, range, before, minAgeDays }: InstallJob
         ? `There is no version of ${name} that fits: ${shown}`
         : `There is no version of ${name} that fits ${range} and was published at least ${minAgeDays} days ago (CYRNEL_PACKAGE_MIN_AGE_DAYS): ${shown}`;
     case "EINTEGRITY":
-      return `What the registry sent is not what it had announced (integrity): ${shown}`;
+      return `The registry's data does not match its announced integrity: ${shown}`;
     case "EBADPLATFORM":
       return `It is made for another platform: ${shown}`;
     default:

@@ -53,13 +53,13 @@ export const treeMemberSchema = z
   .object({
     name: z.string(),
     version: z.string(),
-    path: z.string().describe("Where it lies, as npm lays it out."),
+    path: z.string().describe("Its path in npm's layout."),
     integrity: z.string().describe("What the tarball was checked against."),
-    license: z.string().nullable().describe("As the package says it; null: it says none."),
+    license: z.string().nullable().describe("As the package states it; null if it states none."),
     publishedAt: z.string().nullable(),
     bytes: count.describe("Unpacked."),
     files: count,
-    installScripts: z.boolean().describe("It has scripts for its installation. They were not run."),
+    installScripts: z.boolean().describe("True if it has installation scripts. They were not run."),
     deprecated: z.string().optional().describe("What its publisher says."),
   })
   .describe("A package of a tree.");

@@ -238,7 +238,7 @@ function untilDrained(response: ServerResponse, signal: AbortSignal): Promise<vo
 
 async function readQuestion(request: IncomingMessage): Promise<Buffer> {
   if (Number(request.headers["content-length"] ?? Number.POSITIVE_INFINITY) > MAX_QUESTION_BYTES) {
-    throw new Refused("The question for advisories is too long.");
+    throw new Refused("The request for advisories is too long.");
   }
   return buffer(request);
 }

@@ -105,7 +105,7 @@ const STRONG = /^(?:sha512|sha384|sha256)-[A-Za-z0-9+/]+={0,2}/;
 function checkMember(node: Node): void {
   const called = `${node.name}@${node.version}`.slice(0, 300);
   if (!isMember(node.location) || !isMemberName(nameOf(node))) {
-    throw new Refused(`${JSON.stringify(called)} has a name that no package may have.`);
+    throw new Refused(`${JSON.stringify(called)} has an invalid package name.`);
   }
   if (node.isLink || node.resolved === null || !/^https?:\/\//.test(node.resolved)) {
     throw new Refused(`${called} does not come from the registry, and only its packages are taken.`);
@@ -150,7 +150,7 @@ export async function checkPublished(
     if (!parsed.success || !found?.success) throw new Refused(`The registry does not know ${called}.`);
     const { integrity } = found.data.dist;
     if (integrity !== undefined && !shareHash(integrity, node.integrity ?? "")) {
-      throw new Refused(`The lock file names another content of ${called} than the registry.`);
+      throw new Refused(`The integrity of ${called} differs between the lock file and the registry.`);
     }
     const time = ownOf(parsed.data.time ?? {}, node.version);
     const at = typeof time === "string" && !Number.isNaN(Date.parse(time)) ? new Date(time) : null;

@@ -21,7 +21,7 @@ function storableText(what: string) {
   return z
     .string()
     .refine((text) => !text.includes("\0"), {
-      message: `${what} must not hold a NUL character (\\u0000). Remove it.`,
+      message: `${what} must not contain a NUL character (\\u0000). Remove it.`,
     })
     .refine((text) => text.isWellFormed(), {
       message: `${what} must be well-formed Unicode, and has half of a surrogate pair. Encode it as UTF-8.`,

@@ -10,20 +10,20 @@ export const replicaSchema = z
     state: z
       .enum(REPLICA_STATES)
       .describe(
-        "`draining`: it was told to stop and takes nothing more. `lost`: not heard of for 20 s; what it ran is ended by the others.",
+        "`draining`: shutting down, accepts no new work. `lost`: no heartbeat for 20 s; the others end its runs.",
       ),
     isSelf: z.boolean().describe("Whether this is the server that answers."),
-    address: z.string().nullable().describe("Where the others reach it; null until it listens."),
+    address: z.string().nullable().describe("Its address for other replicas; null until it listens."),
     environment: z
       .string()
       .nullable()
-      .describe("The environment module that is active there; null: nothing can run."),
-    slots: z.int().min(0).nullable().describe("Runs at once; null where that is not known."),
-    running: z.int().min(0).describe("Runs that it holds, those that are being ended included."),
+      .describe("The environment module active there; null if none, so nothing can run."),
+    slots: z.int().min(0).nullable().describe("Maximum concurrent runs; null if unknown."),
+    running: z.int().min(0).describe("Its runs, including those that are ending."),
     startedAt: z.iso.datetime(),
     seenAt: z.iso
       .datetime()
-      .describe("Its last sign of life, every 5 s. By the clock of the database, as `startedAt`."),
+      .describe("Its last heartbeat (every 5 s), by the clock of the database like `startedAt`."),
   })
   .meta({ id: "Replica", description: "A server on the same database." });
 export type ReplicaRecord = z.infer<typeof replicaSchema>;

@@ -154,7 +154,7 @@ test("after `secrets rotate`, pending approvals are read, approved and replayed 
       CYRNEL_SECRETS_PREVIOUS_KEYS: SECRETS_KEY,
     },
   });
-  expect(rotated.stderr).toMatch(/; 0 are left\./);
+  expect(rotated.stderr).toMatch(/; 0 remain\./);
   const second = await start({ environment: { CYRNEL_SECRETS_KEY: NEW_KEY.toString("base64") } });
   expect((await second.boss.send("GET", `/approvals/${approval}`)).body.parameters).toEqual({ n: 4711 });
   expect((await second.boss.send("GET", `/approvals/${question}`)).body.schema).toEqual({ type: "integer" });

@@ -99,7 +99,7 @@ test("whatever is wrong with a folder is said on a row; the others and the serve
   });
   expect(await custom()).toEqual({
     fine: "false inactive: null",
-    half: expect.stringContaining("is not JSON, or only half of it is there"),
+    half: expect.stringContaining("is not JSON, or is incomplete"),
     empty: expect.stringContaining("is not JSON"),
     list: expect.stringContaining("is wrong at the top"),
     nothing: expect.stringContaining("is wrong at the top"),
@@ -115,8 +115,8 @@ test("whatever is wrong with a folder is said on a row; the others and the serve
     linked: expect.stringContaining("leads out of its folder through a link"),
     itself: expect.stringContaining("leads out of its folder"),
     piped: expect.stringContaining("pipe is neither a file, a folder nor a link"),
-    manifestpipe: expect.stringContaining("module.json is no file"),
-    manifestfolder: expect.stringContaining("module.json is no file"),
+    manifestpipe: expect.stringContaining("module.json is not a file"),
+    manifestfolder: expect.stringContaining("module.json is not a file"),
   });
   const run = await (bench as ModulesBench).server.post("/processes", { code: "print a", block: true });
   expect(run.body).toMatchObject({ exitState: "success" });
@@ -201,7 +201,7 @@ describe("reload", () => {
     await enable("a");
     for (const [entry, reason] of [
       [{ name: "version.mjs", data: "export const version = ;" }, /Unexpected token|error/i],
-      [{ name: "module.json", data: '{"id": "a", "type"' }, /is not JSON, or only half of it/],
+      [{ name: "module.json", data: '{"id": "a", "type"' }, /is not JSON, or is incomplete/],
     ] as const) {
       await placeFiles(path.join(directory, "a"), [entry]);
       expect((await server.post("/modules/reload")).status).toBe(200);
@@ -209,7 +209,7 @@ describe("reload", () => {
       await server.post("/modules/reload");
       const record = await module("a");
       expect(record).toMatchObject({ enabled: true, state: "active", type: "adapter" });
-      expect(record.error).toMatch(/The version before goes on running/);
+      expect(record.error).toMatch(/The previous version keeps running/);
       expect(record.error).toMatch(reason);
       expect(takeEvents().filter((event) => event.startsWith("teardown"))).toEqual([]);
     }

@@ -119,7 +119,7 @@ describe("install", () => {
       () => makePackage([{ name: "readme.md", data: "x" }]),
       400,
       "invalid_package",
-      /holds no module.json/,
+      /contains no module.json/,
     ],
     [
       "a broken manifest",

@@ -36,7 +36,7 @@ test("finishes what it runs, begins nothing, is not ready, and says which schema
   expect(await read(running, "?wait=10000")).toMatchObject({ exitState: "success", stdout: "finished\n" });
 
   const warning = await until("it says so", () =>
-    server.logs().find(({ msg }) => String(msg).includes("begins no more runs")),
+    server.logs().find(({ msg }) => String(msg).includes("starts no more runs")),
   );
   expect(warning).toMatchObject({ schema: "9999_newer", known: expect.stringMatching(/^\d{4}_/) });
   const submitted = await submit("print submitted");

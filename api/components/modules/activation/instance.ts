@@ -102,7 +102,7 @@ function holdInstance<M extends Module>(
     } catch (error) {
       logger.error(
         { err: copyError(error) },
-        "the module could not be torn down; what it holds may stay until the server stops",
+        "the module could not be torn down; its resources may stay in use until the server stops",
       );
     }
   };

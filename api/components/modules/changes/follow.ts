@@ -120,6 +120,6 @@ async function activateAgain(host: ModuleHost): Promise<void> {
 function describe(error: unknown, isRunning: boolean): string {
   const reason = readFailure(error instanceof AppError && error.cause !== undefined ? error.cause : error);
   return isRunning
-    ? `The version before goes on running, because the one on disk does not start: ${reason}`
+    ? `The previous version keeps running, because the one on disk does not start: ${reason}`
     : reason;
 }

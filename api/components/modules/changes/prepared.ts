@@ -31,7 +31,7 @@ export async function prepareModule(
     const subfolder = await findModule(staged.path);
     const folder = path.join(staged.path, subfolder);
     const reading = await readManifest(folder);
-    if (reading === null) throw new PackageRefused(`The package holds no ${MANIFEST_FILE}.`);
+    if (reading === null) throw new PackageRefused(`The package contains no ${MANIFEST_FILE}.`);
     if (!reading.ok) throw new PackageRefused(reading.error);
     const { manifest } = reading;
     await resolveMain(folder, manifest.main).catch((error: unknown) => {

@@ -38,7 +38,9 @@ export async function readFolder(
     const names = await readdir(path.join(folder, relative));
     counted.entries += names.length;
     if (counted.entries > limits.maxEntries) {
-      throw new Error(`It holds more than ${limits.maxEntries} files and folders. Bundle what it needs.`);
+      throw new Error(
+        `It contains more than ${limits.maxEntries} files and folders. Bundle its dependencies.`,
+      );
     }
     for (const name of names.sort()) {
       if (depth === 0 && SKIPPED_AT_THE_TOP.has(name)) continue;
@@ -66,7 +68,7 @@ export async function readFolder(
   async function readContents(relative: string, size: number, mode: number): Promise<void> {
     counted.bytes += size;
     if (counted.bytes > limits.maxBytes) {
-      throw new Error(`It holds more than ${limits.maxBytes} bytes. Bundle what it needs.`);
+      throw new Error(`It contains more than ${limits.maxBytes} bytes. Bundle its dependencies.`);
     }
     await using source = await open(path.join(folder, relative), "r");
     await using target = copyTo === null ? null : await open(path.join(copyTo, relative), "wx", mode);

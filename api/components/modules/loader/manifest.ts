@@ -45,7 +45,7 @@ export function parseManifest(text: string): ManifestReading {
   try {
     json = JSON.parse(text.replace(/^\uFEFF/, ""));
   } catch {
-    return unreadable(`Its ${MANIFEST_FILE} is not JSON, or only half of it is there.`);
+    return unreadable(`Its ${MANIFEST_FILE} is not JSON, or is incomplete.`);
   }
   const parsed = moduleManifestSchema.safeParse(json);
   if (!parsed.success) {

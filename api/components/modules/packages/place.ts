@@ -53,7 +53,7 @@ export function createModulePlace(directory: string): ModulePlace {
 
   async function putInPlace(source: string, folder: string): Promise<void> {
     if (await isThere(at(folder))) {
-      throw Object.assign(new Error(`The folder ${folder} is there already.`), { code: "EEXIST" });
+      throw Object.assign(new Error(`The folder ${folder} already exists.`), { code: "EEXIST" });
     }
     await rename(source, at(folder));
   }

@@ -52,6 +52,6 @@ export async function unpackPackage(
 function place(segments: string[], isFile: boolean): string[] | null {
   if (segments.includes(PACKAGE_NOTE)) throw new Error(`the name ${PACKAGE_NOTE} is reserved for the server`);
   if (segments.length > 0) return segments;
-  if (isFile) throw new Error("it holds a file without a name");
+  if (isFile) throw new Error("it contains a file without a name");
   return null;
 }

@@ -129,7 +129,7 @@ function measure(what: string, value: unknown): number {
     const isNested = typeof node === "object" && node !== null;
     left -= typeof node === "string" ? node.length + 2 : isNested ? 2 : 8;
     if (left < 0) throw new Error(`${what} would be more than ${maxToolCharacters} characters of JSON.`);
-    if (typeof node === "bigint") throw new Error(`${what} holds a bigint, which is no JSON.`);
+    if (typeof node === "bigint") throw new Error(`${what} contains a bigint, which JSON cannot express.`);
     if (!isNested) return;
     if (depth >= maxDepth) throw new Error(`${what} is nested deeper than ${maxDepth} levels, or in itself.`);
     for (const key in node) {
@@ -149,7 +149,7 @@ function cleanTexts(
 ): { name: string; description: string } {
   if (name.includes("\0") || description.includes("\0")) {
     throw new Error(
-      `The name or description of ${what} holds a NUL character (U+0000), which cannot be stored.`,
+      `The name or description of ${what} contains a NUL character (U+0000), which cannot be stored.`,
     );
   }
   return {

@@ -62,7 +62,7 @@ function readText(bytes: Buffer): string {
   if (text.includes("\0")) {
     throw new AppError(
       "invalid_definition",
-      `The definition holds a NUL character (U+0000) at position ${text.indexOf("\0")}, which cannot be stored. Remove it.`,
+      `The definition contains a NUL character (U+0000) at position ${text.indexOf("\0")}, which cannot be stored. Remove it.`,
     );
   }
   if (text.trim() === "") throw new AppError("invalid_definition", "The definition is empty.");

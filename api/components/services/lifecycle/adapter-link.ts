@@ -28,7 +28,7 @@ export function linkAdapters(context: ServiceContext): AdapterServices {
       hydration.recordFailure(adapter, id, reason);
       logger.error(
         { serviceId: id, adapter: row.adapter, reason },
-        "a service could not be handed to its adapter; the others go on without it",
+        "a service could not be handed to its adapter; the others continue",
       );
     }
     await setServiceError(pool, id, reason);

@@ -55,7 +55,7 @@ export async function handBack(context: ServiceContext, row: ServiceRow): Promis
   } catch (error) {
     logger.error(
       { serviceId: row.id, reason: readFailure(error, context.watch.cut) },
-      "a service could not be given back its former state; its tools fail until it is enabled again",
+      "a service could not be restored to its former state; its tools fail until it is enabled again",
     );
   }
 }

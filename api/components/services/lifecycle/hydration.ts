@@ -52,7 +52,7 @@ export function createHydration(options: {
     } catch (error) {
       logger.error(
         { serviceId: id, reason: readFailure(error, watch.cut) },
-        "an adapter did not let go of a service",
+        "an adapter did not give up a service",
       );
     }
   }
@@ -101,7 +101,7 @@ export function createHydration(options: {
         const stack = readStack(error);
         logger.warn(
           { serviceId: id, stack: stack === null ? null : watch.cut(stack, MAX_STACK_CHARACTERS) },
-          "an adapter did not take a service",
+          "an adapter did not accept a service",
         );
         throw new HydrateFailure(reason);
       }
