@@ -62,9 +62,7 @@ export interface ProcessesPort {
   ): Promise<{ size: number; contentType: string; bytes: Buffer | null }>;
 }
 
-export type Decision =
-  | { approved: true; data?: unknown }
-  | { approved: false; reason?: string };
+export type Decision = { approved: true; data?: unknown } | { approved: false; reason?: string };
 
 export interface ApprovalsPort {
   /** Returns the approval as the caller may see it. Throws not_found. */

@@ -116,7 +116,6 @@ function parseObject(line: string): Record<string, unknown> {
     const value: unknown = JSON.parse(line);
     if (typeof value === "object" && value !== null && !Array.isArray(value))
       return value as Record<string, unknown>;
-  } catch {
-  }
+  } catch {}
   return { time: new Date().toISOString(), msg: line.trim() };
 }
