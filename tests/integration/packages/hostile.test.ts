@@ -164,7 +164,7 @@ describe("tarballs", () => {
 
   test("one of another name or version than the registry says is refused", async () => {
     await registry.publish({ name: "honest", tarball: await makeTarball([manifestOf("other")]) });
-    await expectRefused("honest", /holds other@1\.0\.0/);
+    await expectRefused("honest", /contains other@1\.0\.0/);
   });
 
   test("no tarball, and one that is none", async () => {
