@@ -32,7 +32,7 @@ const TOOLS: Readonly<Record<string, Tool>> = {
   addTask(board, { title, points }) {
     if (board.tasks.length >= board.maxTasks) {
       throw new Error(
-        `The board is full: it takes ${board.maxTasks} tasks. Clear it, or raise maxTasks in its settings.`,
+        `The board is full: the limit is ${board.maxTasks} tasks. Clear it, or raise maxTasks in its settings.`,
       );
     }
     return add(board, String(title), Number(points ?? 1));
@@ -57,7 +57,7 @@ export function createDemoAdapter(): AdapterModule {
     setup: () => null,
     async define(_host, input) {
       if (!isEmptyObject(input))
-        throw new Error("The definition of a demo is {}; there is nothing to say about it.");
+        throw new Error("Expected {} as the definition of a demo; it has no members.");
       return DEMO_DEFINITION;
     },
     hydrate(_host, { config }) {

@@ -16,7 +16,7 @@ const task = {
 export const DEMO_DEFINITION: ServiceDefinition = {
   name: "Demo board",
   description:
-    "A board of tasks in the server's memory. It starts anew with the server and reaches nothing outside.",
+    "A board of tasks in the server's memory. It is empty after each start of the server and sends no requests.",
   configSchema: {
     type: "object",
     properties: {
@@ -32,7 +32,7 @@ export const DEMO_DEFINITION: ServiceDefinition = {
         minimum: 1,
         maximum: 500,
         default: 100,
-        description: "How many tasks the board takes.",
+        description: "Limit of tasks on the board.",
       },
     },
     additionalProperties: false,
@@ -45,7 +45,7 @@ export const DEMO_DEFINITION: ServiceDefinition = {
         minLength: 1,
         maxLength: 200,
         description:
-          "Signs every task that is added. No script ever sees it: what a tool answers goes through the redactor.",
+          "Signs every new task. No script ever sees it, because results of tools pass the redactor.",
       },
     },
     additionalProperties: false,
@@ -70,7 +70,7 @@ export const DEMO_DEFINITION: ServiceDefinition = {
     {
       id: "addTask",
       name: "Add a task",
-      description: "Puts a task on the board and answers it.",
+      description: "Puts a task on the board and returns it.",
       inputSchema: {
         type: "object",
         properties: {
@@ -99,7 +99,7 @@ export const DEMO_DEFINITION: ServiceDefinition = {
     {
       id: "clearBoard",
       name: "Clear the board",
-      description: "Removes every task. Worth a rule that asks a person first.",
+      description: "Removes every task. Consider a rule that asks an approver first.",
       inputSchema: {
         type: "object",
         properties: { reason: { type: "string", minLength: 1, maxLength: 500 } },

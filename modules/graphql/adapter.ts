@@ -174,7 +174,10 @@ function readResult(tool: ToolDomain, { data, errors, status }: GraphqlAnswer): 
     );
   }
   if (data === null || !Object.hasOwn(data, tool.field)) {
-    throw new GraphqlFailure("graphql_bad_answer", `The endpoint's answer has no ${tool.field} in its data.`);
+    throw new GraphqlFailure(
+      "graphql_bad_answer",
+      `The endpoint's response has no ${tool.field} in its data.`,
+    );
   }
   return { data: value };
 }
@@ -196,7 +199,7 @@ function describeLocked(definition: Definition): ServiceDefinition {
   return {
     ...settingsOf(definition, null),
     description:
-      "The endpoint wants credentials before it tells its schema. Set the secrets of this service, then POST /services/:id/sync.",
+      "The endpoint requires credentials to show its schema. Set the secrets of this service, then POST /services/:id/sync.",
     tools: [],
   };
 }

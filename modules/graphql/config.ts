@@ -18,13 +18,13 @@ export const moduleConfigSchema = z.strictObject({
     .min(1024)
     .max(64 * MIB)
     .default(30 * MIB)
-    .describe("Size of an introspection answer."),
+    .describe("Size limit of an introspection response."),
   introspectionTimeoutMs: z
     .int()
     .min(100)
     .max(120_000)
     .default(10_000)
-    .describe("Longest time of an introspection request."),
+    .describe("Time limit of an introspection request."),
 });
 export type ModuleConfig = z.infer<typeof moduleConfigSchema>;
 

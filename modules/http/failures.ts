@@ -31,5 +31,5 @@ export function describeTransportFailure(error: unknown, what: string): HttpErro
   const refusal = findRefusal(error);
   if (refusal !== undefined) return new HttpError("egress_refused", refusal.message);
   const code = findSystemCode(error);
-  return new HttpError("unreachable", `${what} got no answer${code === undefined ? "" : ` (${code})`}.`);
+  return new HttpError("unreachable", `${what} got no response${code === undefined ? "" : ` (${code})`}.`);
 }

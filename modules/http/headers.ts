@@ -115,7 +115,7 @@ export function findHeaderProblem(name: string, value: string): string | null {
     return `the header ${name} cannot be set: the rule sets credentials, the URL the host, and the server the connection.`;
   }
   if (HEADER_VALUE.test(value)) return null;
-  return `the value of the header ${name} has a character that headers cannot carry, such as a line break.`;
+  return `the value of the header ${name} has a character that is not allowed in headers, such as a line break.`;
 }
 
 /** Headers of the connection (RFC 9110, 7.6.1), and cookies, which a script could not send back. */

@@ -157,7 +157,7 @@ async function readBody(
     let isWhole = begun.isWhole;
     if (begun.isEventStream) {
       isWhole ||= await body.take(maxInline, maxStreamMs);
-      const message = `${what} answered with an event stream that went on: the body is what came within ${maxStreamMs} ms, at most ${maxInline} bytes.`;
+      const message = `${what} returned an event stream that did not end: the body contains the data of the first ${maxStreamMs} ms, at most ${maxInline} bytes.`;
       if (!isWhole) warn?.({ code: "answer_odd", message });
       return encode(body.bytes().subarray(0, maxInline));
     }

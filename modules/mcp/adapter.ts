@@ -143,7 +143,7 @@ async function open(
 function refuseStdio({ context }: Host, definition: ServerDefinition): void {
   if (definition.transport !== "stdio" || context.allowStdio === true) return;
   throw refuseSettings(
-    'The transport "stdio" starts a program on the host of this server, and that is not allowed here. The operator of the server allows it with CYRNEL_ALLOW_STDIO_MCP=true.',
+    'The transport "stdio" starts a program on the host of this server, which is disabled. The operator of the server can enable it with CYRNEL_ALLOW_STDIO_MCP=true.',
   );
 }
 
@@ -198,7 +198,7 @@ function describeLocked(definition: ServerDefinition, status: number): ServiceDe
   return {
     ...settingsOf(definition),
     name: nameOf(definition),
-    description: `The server wants credentials before it lists its tools (it answered ${status}). Set the secrets of this service, then POST /services/:id/sync.`,
+    description: `The server requires credentials to list its tools (status ${status}). Set the secrets of this service, then POST /services/:id/sync.`,
     tools: [],
   };
 }

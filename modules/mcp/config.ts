@@ -9,13 +9,13 @@ export const moduleConfigSchema = z.strictObject({
     .min(100)
     .max(120_000)
     .default(10_000)
-    .describe("Longest time to connect to a server and to agree on a protocol version."),
+    .describe("Time limit to connect to a server and to agree on a protocol version."),
   listTimeoutMs: z
     .int()
     .min(100)
     .max(300_000)
     .default(20_000)
-    .describe("Longest time to read the whole list of tools, at install and sync."),
+    .describe("Time limit to read the whole list of tools, at install and sync."),
   maxListPages: z.int().min(1).max(1000).default(100).describe("Pages of a list of tools."),
   maxTools: z.int().min(1).max(10_000).default(1000).describe("Tools of one server."),
   maxListBytes: z

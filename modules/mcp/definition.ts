@@ -99,5 +99,5 @@ function refuse(problem: string): McpFailure {
 function findProblem(text: string): string | null {
   const problem = findUrlProblem(text);
   if (problem !== null) return problem;
-  return new URL(text).hash === "" ? null : "must not hold a fragment (#...)";
+  return new URL(text).hash === "" ? null : "must not contain a fragment (#...)";
 }

@@ -28,7 +28,7 @@ export function toFailure(error: unknown): Error {
   if (isProtocolError(error)) return fromProtocol(error);
   const { name, message = "", code } = asError(error);
   if (/ZodError$/.test(name ?? "") || error instanceof SyntaxError) {
-    return new McpFailure("mcp_bad_answer", "The server's answer is not what the protocol prescribes.", {
+    return new McpFailure("mcp_bad_answer", "The server's response does not follow the protocol.", {
       cause: error,
     });
   }

@@ -7,8 +7,7 @@ export const manifest: ModuleManifest = {
   id: "mcp",
   type: "adapter",
   name: "MCP",
-  description:
-    "The tools of an MCP server, over Streamable HTTP or, where it is allowed, as a program of the host.",
+  description: "The tools of an MCP server, over Streamable HTTP or, if enabled, as a program of the host.",
   main: "index.ts",
   configSchema: toSettingsSchema(moduleConfigSchema),
 };

@@ -15,36 +15,36 @@ export const commonFields = {
     .min(1)
     .max(600_000)
     .default(30_000)
-    .describe("Longest time of one call in milliseconds, retries and the answer's body included."),
+    .describe("Time limit of one call in milliseconds, including retries and the response body."),
   maxResponseBytes: z
     .int()
     .min(1)
     .max(64 * MIB)
     .default(8 * MIB)
-    .describe("Longest answer in bytes, counted after decompression; a longer one fails the call."),
+    .describe("Size limit of a response in bytes, after decompression. A larger response fails the call."),
   maxStreamMs: z
     .int()
     .min(1)
     .max(600_000)
     .default(10_000)
-    .describe("How long an event stream is read; what has come by then is the answer, with truncated: true."),
+    .describe(
+      "How long to read an event stream. The data received by then is returned with truncated: true.",
+    ),
   maxStreamBytes: z
     .int()
     .min(1)
     .max(64 * MIB)
     .default(MIB)
-    .describe("How much of an event stream is read; see maxStreamMs."),
+    .describe("How many bytes of an event stream to read; see maxStreamMs."),
   operationFilter: operationFilterSchema
     .optional()
     .describe(
-      'Which operations are tools: an operationId, "GET /repos/*" or "tag:issues"; * is any characters, ! before it excludes. Counts from the next sync or update. Absent: all.',
+      'Which operations are tools: an operationId, "GET /repos/*" or "tag:issues"; * is any characters, ! before it excludes. Applies from the next sync or update. Default: all.',
     ),
   headers: z
     .record(z.string(), z.string())
     .optional()
-    .describe(
-      "Headers of every request. Not for secrets: settings are shown to every key that may read them.",
-    ),
+    .describe("Headers of every request. Do not put secrets here: every key with read access sees settings."),
 };
 
 const serviceConfigSchema = z.looseObject({
@@ -70,7 +70,7 @@ export function readServiceConfig(raw: unknown): ServiceConfig {
   const parsed = serviceConfigSchema.safeParse(raw);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
-    throw new Error(`The setting ${issue?.path.join(".")} is wrong: ${issue?.message}.`);
+    throw new Error(`The setting ${issue?.path.join(".")} is invalid: ${issue?.message}.`);
   }
   const { serverUrl, headers = {}, ...rest } = parsed.data;
   const { timeoutMs, maxResponseBytes, maxStreamMs, maxStreamBytes } = rest;
@@ -102,13 +102,14 @@ export function resolveServer(server: ServerPlan, config: ServiceConfig): string
   if (config.serverUrl === undefined) {
     if (declared === null) {
       throw new Error(
-        `The document's server ${JSON.stringify(server.url)} is no whole URL. Set serverUrl to where the API is.`,
+        `The document's server ${JSON.stringify(server.url)} is not a complete URL. Set serverUrl to the URL of the API.`,
       );
     }
     return checkUrl(declared, "The document's server");
   }
   const configured = URL.parse(config.serverUrl);
-  if (configured === null) throw new Error("serverUrl is not a URL. It begins with https:// or http://.");
+  if (configured === null)
+    throw new Error("serverUrl is not a URL. Expected one that begins with https:// or http://.");
   if (!URL.canParse(filled) && configured.pathname === "/") {
     const joined = URL.parse(filled, configured);
     if (joined !== null && joined.origin === configured.origin) return checkUrl(joined, "serverUrl");
@@ -120,16 +121,14 @@ export function resolveServer(server: ServerPlan, config: ServiceConfig): string
 export function resolveOwnServer(server: ServerPlan, config: ServiceConfig, base: string): string {
   if (config.serverUrl !== undefined) return base;
   const url = URL.parse(fillVariables(server, config), server.base ?? `${base}/`);
-  if (url === null) throw new Error(`The document's server ${JSON.stringify(server.url)} is no URL.`);
+  if (url === null) throw new Error(`The document's server ${JSON.stringify(server.url)} is not a URL.`);
   return checkUrl(url, "The document's server");
 }
 
 export function resolveTokenUrl(tokenUrl: string, base: string): string {
   const url = URL.parse(tokenUrl, `${base}/`);
   if (url === null || (url.protocol !== "https:" && url.protocol !== "http:")) {
-    throw new Error(
-      `The document's token endpoint ${JSON.stringify(tokenUrl)} is no URL that can be called.`,
-    );
+    throw new Error(`The document's token endpoint ${JSON.stringify(tokenUrl)} is not an http(s) URL.`);
   }
   return url.href;
 }
@@ -148,10 +147,10 @@ function fillVariables(server: ServerPlan, config: ServiceConfig): string {
 
 function checkUrl(url: URL, what: string): string {
   if (url.protocol !== "https:" && url.protocol !== "http:") {
-    throw new Error(`${what} has the scheme ${url.protocol} Only https: and http: are called.`);
+    throw new Error(`${what} has the scheme ${url.protocol} (expected https: or http:).`);
   }
   if (url.username !== "" || url.password !== "") {
-    throw new Error(`${what} holds a user name or a password. Set them as secrets.`);
+    throw new Error(`${what} contains a user name or a password. Set them as secrets.`);
   }
   return `${url.origin}${url.pathname}`.replace(/\/+$/, "");
 }

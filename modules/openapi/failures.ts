@@ -43,5 +43,5 @@ export function describeTransportFailure(error: unknown, what: string): CallErro
   const refusal = findRefusal(error);
   if (refusal !== undefined) return new CallError("egress_refused", refusal.message);
   const code = findSystemCode(error);
-  return new CallError("unreachable", `${what}: no answer came${code === undefined ? "" : ` (${code})`}.`);
+  return new CallError("unreachable", `${what}: no response${code === undefined ? "" : ` (${code})`}.`);
 }

@@ -58,7 +58,9 @@ export function createAdapter<Host, Service, Tool>(parts: AdapterParts<Host, Ser
   return {
     async setup(context) {
       if (typeof context.fetch !== "function") {
-        throw parts.refuse("The host gave no fetch; without it no request can be guarded.");
+        throw parts.refuse(
+          "The host provided no fetch. An adapter needs it, because it enforces the egress rules.",
+        );
       }
       held = { host: parts.setup(context) };
     },

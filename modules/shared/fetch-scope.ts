@@ -24,14 +24,14 @@ export function readRequestUrl(text: string): ReadUrl {
   if (text.length > MAX_URL_CHARACTERS) return { problem: `has more than ${MAX_URL_CHARACTERS} characters` };
   // The parser drops tabs and line breaks, and takes a backslash for a slash.
   if (/[\p{Cc} \\]/u.test(text)) {
-    return { problem: "holds a space, a control character or a backslash; percent-encode it" };
+    return { problem: "contains a space, a control character or a backslash; percent-encode it" };
   }
   const url = URL.parse(text);
-  if (url === null) return { problem: "is no absolute URL" };
+  if (url === null) return { problem: "is not an absolute URL" };
   if (url.protocol !== "https:" && url.protocol !== "http:") {
-    return { problem: `has the scheme ${url.protocol.slice(0, 50)} Only https: and http: are sent` };
+    return { problem: `has the scheme ${url.protocol.slice(0, 50)} (expected https: or http:)` };
   }
-  if (url.username !== "" || url.password !== "") return { problem: "holds a user name or a password" };
+  if (url.username !== "" || url.password !== "") return { problem: "contains a user name or a password" };
   if (url.hostname.endsWith(".")) return { problem: "has a host name that ends with a dot" };
   url.hash = "";
   const problem = findPathProblem(url.pathname);

@@ -120,14 +120,14 @@ export function createJobThread<Job, Answer>(entry: URL, limits: JobThreadLimits
   return {
     async run(job, maxMs, options = {}) {
       if (waiting >= (limits.maxWaiting ?? Number.POSITIVE_INFINITY)) {
-        return { kind: "busy", message: `${waiting} others are waiting already` };
+        return { kind: "busy", message: `${waiting} others are already waiting` };
       }
       waiting += 1;
       const stopsBefore = stops;
       const turn = last.then(() =>
         stops === stopsBefore
           ? runNow(job, maxMs, options)
-          : { kind: "stopped" as const, message: "what it was for is being stopped" },
+          : { kind: "stopped" as const, message: "its owner is stopping" },
       );
       // Drop the result, which may be large.
       last = turn.then(

@@ -11,16 +11,18 @@ export const httpConfigFields = {
     .min(1)
     .max(3_600_000)
     .default(60_000)
-    .describe("Longest time of one call; the server's limit for every tool call holds besides."),
+    .describe("Time limit of one call; the server's limit for every tool call also applies."),
   maxResponseBytes: z
     .int()
     .min(1024)
     .max(64 * MIB)
     .default(8 * MIB)
-    .describe("Largest answer to one call, unpacked, with everything that is sent along with it."),
+    .describe(
+      "Size limit of the response to one call, after decompression, including everything sent with it.",
+    ),
   headers: header
     .default({})
-    .describe("Headers of every request. What is confidential belongs into the secrets instead."),
+    .describe("Headers of every request. Put confidential values into the secrets instead."),
 };
 
 export const httpSecretsSchema = z.strictObject({
@@ -43,7 +45,7 @@ export function readSettings<T>(schema: z.ZodType<T>, raw: unknown, what: string
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   const path = [what, ...(issue?.path ?? []).map(String)].join(".");
-  const problem = issue?.code === "invalid_type" ? `expected ${issue.expected}` : "does not fit its schema";
+  const problem = issue?.code === "invalid_type" ? `expected ${issue.expected}` : "does not match its schema";
   throw refuse(`${path}: ${problem}. See GET /services/:id/${what}/schema.`);
 }
 
@@ -54,7 +56,7 @@ export function findUrlProblem(text: string): string | null {
     return "expected an http or https URL";
   }
   if (url.username === "" && url.password === "") return null;
-  return "a URL must not hold credentials; they belong into the service's secrets";
+  return "a URL must not contain credentials; put them into the service's secrets";
 }
 
 /** Headers that belong to HTTP: setting them would break or redirect a request. */
@@ -83,7 +85,9 @@ export function makeHeaders(
       throw refuse(`${where}: the header ${key} is set by this adapter; remove it.`);
     }
     if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) {
-      throw refuse(`${where}: the value of ${key} has characters that no header can carry (a line break?).`);
+      throw refuse(
+        `${where}: the value of ${key} has characters that are not allowed in headers, such as a line break.`,
+      );
     }
     headers[key] = value;
   };

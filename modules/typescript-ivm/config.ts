@@ -14,20 +14,20 @@ export const ivmConfigSchema = z.strictObject({
     .max(256)
     .default(availableParallelism() * 2)
     .describe(
-      "Slot processes at most, each running one script at a time. Default: two per core, as one waits for the host now and then.",
+      "Limit of slot processes, each running one script at a time. Default: two per core, because a script often waits for the host.",
     ),
   minSlots: z
     .int()
     .min(1)
     .max(256)
     .default(1)
-    .describe("Slot processes that stay when nothing runs; further ones are ended after a quiet time."),
+    .describe("Idle slot processes to keep; others end after some idle time."),
   maxRunsPerSlot: z
     .int()
     .min(1)
     .max(1_000_000)
     .default(1000)
-    .describe("A slot process is replaced after so many runs."),
+    .describe("A slot process is replaced after this many runs."),
   maxSlotGrowthMb: z
     .int()
     .min(16)

@@ -161,7 +161,7 @@ function findNativeLibrary(): string {
   const path = join(folder, `isolated-vm.abi${process.versions.modules}${libc}.node`);
   if (existsSync(path)) return path;
   throw new Error(
-    `typescript-ivm needs ${path}, the build of isolated-vm for this platform and Node ${process.version}, and did not find it. Install the dependencies anew on this machine, or use typescript-process.`,
+    `typescript-ivm needs ${path}, the build of isolated-vm for this platform and Node ${process.version}, and did not find it. Reinstall the dependencies on this machine, or use typescript-process.`,
   );
 }
 

@@ -21,7 +21,7 @@ export const processConfigSchema = z.strictObject({
         .min(0)
         .max(256)
         .default(defaultConcurrency)
-        .describe("Processes kept ready at most, when there is demand. Default: two per core."),
+        .describe("Limit of processes kept ready under load. Default: two per core."),
     })
     .prefault({})
     .describe(
@@ -49,7 +49,7 @@ export function readConfig(raw: Record<string, unknown>): ProcessConfig {
   requireMemoryOrder(config);
   if (config.paranoid && config.allowWasm) {
     throw new Error(
-      "paranoid and allowWasm exclude each other: WebAssembly needs memory that may be executed. Turn one of them off.",
+      "paranoid and allowWasm exclude each other: WebAssembly needs memory that may be executed. Disable one of them.",
     );
   }
   const { min, max } = config.warmPool;

@@ -37,7 +37,7 @@ async function bundle(request: BundleRequest): Promise<BundledPackage> {
   if (!existsSync(join(nodeModules, name, "package.json"))) throw new Refusal(`${name} is not installed.`);
   const folder = realpathSync(join(nodeModules, name));
   if (!folder.startsWith(base + sep))
-    throw new Refusal(`${name} is a link that leads out of the folder of packages.`);
+    throw new Refusal(`${name} is a link to a path outside of the packages folder.`);
   const manifest = readManifest(folder);
   if (manifest.gypfile === true || existsSync(join(folder, "binding.gyp")))
     throw new Refusal(`${name} is a native addon: a script can use JavaScript only.`);
@@ -46,7 +46,7 @@ async function bundle(request: BundleRequest): Promise<BundledPackage> {
   const { exports, compiled } = await compileAll(job, manifest, folder, broken);
   const main = exports.get(".");
   const why = main === undefined ? undefined : broken.get(relative(base, main));
-  if (why !== undefined) throw new Refusal(`${name} cannot be made into one file: ${why}`);
+  if (why !== undefined) throw new Refusal(`${name} cannot be bundled: ${why}`);
   const common = listCommon(exports, compiled.metafile, base);
   const all = finish(job, compiled, START_ALL, `${END_ALL}(${JSON.stringify(common)})})`);
   // Most scripts import only the main module: it gets its own scope, without the rest.
@@ -105,7 +105,7 @@ async function compileAll(
       }
       if (exports.size === 0)
         throw new Refusal(
-          `${name} exports nothing that a script could import: it may hold types, styles or a program.`,
+          `${name} exports nothing that a script could import: it may contain only types, styles or a program.`,
         );
       return `const{wrap}=require(${JSON.stringify(SHIMS.wrap)});
 module.exports=(common)=>{const read=(name,all)=>common[name]?wrap(all):all;return{__proto__:null,${lines.join(",\n")}}}`;
@@ -144,9 +144,7 @@ async function compileMain(job: Job, isCommon: boolean, broken: Map<string, stri
 function finish({ base, name }: Job, { text, map }: Compiled, start: string, end: string): Part {
   const { code, shifts } = checkBundle(start + text + end);
   if (code.length > MAX_CODE_BYTES)
-    throw new Refusal(
-      `${name} becomes ${code.length} bytes of JavaScript; at most ${MAX_CODE_BYTES} are taken.`,
-    );
+    throw new Refusal(`${name} becomes ${code.length} bytes of JavaScript; the limit is ${MAX_CODE_BYTES}.`);
   return { code, map: compactMappings(map, base, shifts) };
 }
 

@@ -122,7 +122,7 @@ function run(requests: readonly BundleRequest[], maxMs: number): Promise<BundleO
       else if (isOver || code === null || OUT_OF_MEMORY.test(said))
         resolve(
           requests.map(() => ({
-            problem: `It takes more than ${maxMs} ms, or too much memory, to be made into one file.`,
+            problem: `Bundling it takes more than ${maxMs} ms or too much memory.`,
           })),
         );
       else reject(new Error(`The bundler ended with code ${code}: ${said.slice(0, 2000)}`));

@@ -99,8 +99,8 @@ async function attemptBuild(options: BuildOptions): Promise<Omit<Compiled, "foun
 }
 
 function describe([first]: readonly Message[]): string {
-  if (first === undefined) return "It cannot be made into one file.";
+  if (first === undefined) return "It cannot be bundled.";
   const { text, location } = first;
   const place = location ? ` (${location.file}:${location.line})` : "";
-  return `It cannot be made into one file: ${text}${place}.`;
+  return `It cannot be bundled: ${text}${place}.`;
 }

@@ -210,7 +210,7 @@ function createFileReader({ base, broken, found }: Pick<PluginOptions, "base" | 
   async function readInside(path: string): Promise<string> {
     const real = await realpath(path);
     if (!real.startsWith(base + sep)) {
-      found.refused ??= `${relative(base, path)} leads out of the folder of packages.`;
+      found.refused ??= `${relative(base, path)} is outside of the packages folder.`;
       return "";
     }
     await using handle: FileHandle = await open(real, READ);
@@ -222,7 +222,7 @@ function createFileReader({ base, broken, found }: Pick<PluginOptions, "base" | 
     found.files++;
     found.bytes += stat.size;
     if (stat.size > MAX_FILE_BYTES || found.bytes > MAX_TOTAL_BYTES || found.files > MAX_FILES) {
-      found.refused ??= `It is too large: of its code at most ${MAX_FILES} files of ${MAX_TOTAL_BYTES / 1024 / 1024} MiB together are read.`;
+      found.refused ??= `It is too large: the limit is ${MAX_FILES} files with ${MAX_TOTAL_BYTES / 1024 / 1024} MiB together.`;
       return "";
     }
     return handle.readFile("utf8");

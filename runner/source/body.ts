@@ -15,7 +15,7 @@ export class EscapedWrapper extends Error {
   readonly index: number;
 
   constructor(index: number) {
-    super("The source closes a bracket it did not open.");
+    super("The source closes a bracket that it did not open.");
     this.index = index;
   }
 }

@@ -24,7 +24,7 @@ const LINK_OPTIONS = { format: "cjs", define: { this: "undefined" } } as const;
 
 /** In UTF-16 units. Only lowered syntax, such as decorators, multiplies code. */
 const MAX_CODE_CHARS = 8 * 1024 * 1024;
-const TOO_LONG = `The source becomes more than ${MAX_CODE_CHARS / 1024 / 1024} MB of JavaScript: it has too many parts that are written out for the engine, such as decorators.`;
+const TOO_LONG = `The source becomes more than ${MAX_CODE_CHARS / 1024 / 1024} MB of JavaScript: it has too much syntax that must be lowered for the engine, such as decorators.`;
 
 /**
  * The engine uses the last such comment: a source map of the script itself would map its errors to an unknown file.

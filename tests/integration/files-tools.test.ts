@@ -508,7 +508,7 @@ describe.each(["typescript-process", "typescript-ivm"])("%s", (environmentId) =>
     const path = "/tools/store/upload/invoke";
     const sent = await on.server.post(path, { parameters: { body: { file: "x" } } });
     expect([sent.status, sent.body.code]).toEqual([502, "tool_failed"]);
-    expect(sent.body.error).toContain("by the call of a script only");
+    expect(sent.body.error).toContain("Only a script can send a file");
     const saved = await on.server.post(path, { parameters: {}, saveAs: "x" });
     expect([saved.status, saved.body.code]).toEqual([400, "invalid_request"]);
     expect(received).toEqual([]);

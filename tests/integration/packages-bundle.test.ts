@@ -287,7 +287,7 @@ describe("what is refused", () => {
       ),
     ).toEqual([1, expect.stringMatching(/part\.js cannot be read/)]);
     await install("broken", { "index.js": "const a = ;" });
-    expect(await problemOf("broken")).toMatch(/cannot be made into one file: .*Unexpected/);
+    expect(await problemOf("broken")).toMatch(/cannot be bundled: .*Unexpected/);
     await install("waits", { "index.js": "export const a = await 1;" }, { type: "module" });
     expect(await problemOf("waits")).toMatch(/[Tt]op-level await/);
   });
@@ -305,8 +305,8 @@ describe("what is refused", () => {
     for (const name of ["climbs", "absolute", "linked", "mapped"]) {
       expect(await problemOf(name), name).not.toContain("PLANTED");
     }
-    expect(await problemOf("climbs")).toMatch(/leads out/);
-    expect(await problemOf("linked")).toMatch(/leads out/);
+    expect(await problemOf("climbs")).toMatch(/outside of the packages folder/);
+    expect(await problemOf("linked")).toMatch(/outside of the packages folder/);
   });
 
   describe("what is beyond the bounds", () => {
@@ -319,16 +319,16 @@ describe("what is refused", () => {
       const main = (files: readonly string[]) => files.map((file) => `require("./${file}");`).join("");
       const heavy = parts.map((file) => [file, `/*${" ".repeat(13 * MIB)}*/`]);
       await install("heavy", { "index.js": main(parts), ...Object.fromEntries(heavy) });
-      expect(await problemOf("heavy")).toMatch(/at most 20000 files of 64 MiB together are read/);
+      expect(await problemOf("heavy")).toMatch(/the limit is 20000 files with 64 MiB together/);
       await install("fat", { "index.js": `exports.text = "${"x".repeat(8 * MIB)}"` });
-      expect(await problemOf("fat")).toMatch(/becomes \d{7} bytes of JavaScript; at most 8388608/);
+      expect(await problemOf("fat")).toMatch(/becomes \d{7} bytes of JavaScript; the limit is 8388608/);
     });
 
     test("a process that takes longer than it may is ended", async () => {
       await install("slow", { "index.js": "exports.a = 1" });
       // No process of Node has even started by then.
       expect(await bundlePackage(modules, "slow", { maxMs: 1 })).toEqual({
-        problem: "It takes more than 1 ms, or too much memory, to be made into one file.",
+        problem: "Bundling it takes more than 1 ms or too much memory.",
       });
       await bundle("slow");
     });

@@ -143,7 +143,7 @@ describe("cyrnel run --local", () => {
       const ended = await run("bounded/own/script.ts", "--root", join(folder.path, "bounded/own"));
       expect(ended.json()).toEqual({
         hoisted: absent,
-        linked: expect.stringContaining("leads out"),
+        linked: expect.stringContaining("outside of the packages folder"),
         outside: absent,
       });
       await folder.write("bounded/above.ts", "export const x = 1;");

@@ -163,7 +163,7 @@ test.each([
 
 test("a parser's words about an answer that is not JSON do not show a part of a secret", async () => {
   const [message] = await messagesOf("tools.api.json({})", [0]);
-  expect(message).toContain("is not the JSON it says it is");
+  expect(message).toContain("is not valid JSON");
   expect(message).not.toContain(SECRET.slice(0, 4));
 });
 

@@ -292,13 +292,13 @@ describe("where an error is", () => {
       "out of the workspace",
       'import "../x.ts"',
       {},
-      { line: 1, column: 1, message: expect.stringContaining("leads out of the workspace") },
+      { line: 1, column: 1, message: expect.stringContaining("is outside of the workspace") },
     ],
     [
       "out of it by detours",
       'import "./a/../../../etc/passwd"',
       {},
-      { message: expect.stringContaining("leads out of the workspace") },
+      { message: expect.stringContaining("is outside of the workspace") },
     ],
     ["a backslash", 'import "./a\\\\..\\\\b"', {}, { message: expect.stringContaining("backslash") }],
     [
@@ -320,7 +320,7 @@ describe("where an error is", () => {
         ["querystring", "URLSearchParams"],
         ["node:stream/web", "ReadableStream, WritableStream, TransformStream and the others are globals"],
         ["node:stream/consumers", "new Response(stream)"],
-        ["async_hooks", "hand values on"],
+        ["async_hooks", "pass values"],
         ["node:zlib", "an npm package such as jszip or fflate"],
       ] as const
     ).map(
@@ -438,7 +438,7 @@ describe("hostile graphs", () => {
 
   test("more than 1,000 files are refused", async () => {
     const { message } = await errorOf('import { v } from "./m0.ts"; return v', chain(1100));
-    expect(message).toMatch(/may import 1000 files/);
+    expect(message).toMatch(/may import at most 1000 files/);
   });
 
   test("many names through many files are refused, however one import asks for them", async () => {

@@ -68,7 +68,7 @@ describe("preparing a source", () => {
       ok: false,
       error: {
         name: "SyntaxError",
-        message: "The source closes a bracket it did not open.",
+        message: "The source closes a bracket that it did not open.",
         line: 1,
         column: 5,
       },

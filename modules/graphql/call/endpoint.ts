@@ -48,7 +48,7 @@ export async function post(
     timeoutMs,
     signals,
     onTimeout: () =>
-      new GraphqlFailure("graphql_timeout", `The endpoint did not answer within ${timeoutMs} ms.`),
+      new GraphqlFailure("graphql_timeout", `The endpoint did not respond within ${timeoutMs} ms.`),
     onCancel: () => new GraphqlFailure("graphql_canceled", "The call was canceled."),
   };
   return withLimits(limits, (signal) =>
@@ -78,7 +78,7 @@ async function exchange(
     await response.body?.cancel();
     throw new GraphqlFailure(
       "graphql_refused",
-      `The endpoint answered ${response.status}, a redirect${describeTarget(response, endpoint.url)}. Redirects are not followed; set the endpoint to where it leads.`,
+      `The endpoint answered ${response.status}, a redirect${describeTarget(response, endpoint.url)}. Redirects are not followed; set the endpoint to the redirect's target.`,
       { status: response.status },
     );
   }
@@ -89,7 +89,7 @@ async function exchange(
     () =>
       new GraphqlFailure(
         "graphql_too_large",
-        `The endpoint's answer is larger than ${maxResponseBytes} bytes (maxResponseBytes of the service).`,
+        `The endpoint's response exceeds ${maxResponseBytes} bytes (maxResponseBytes of the service).`,
       ),
   );
   return readAnswer(response, bytes.toString("utf8"));
@@ -114,7 +114,7 @@ function readAnswer(response: Response, text: string): GraphqlAnswer {
     "graphql_bad_answer",
     json === undefined
       ? `The endpoint answered ${status}: ${quoteForeign(type)} that is not JSON`
-      : `The endpoint answered ${status} with JSON that is no GraphQL answer: ${quoteForeign(text)}`,
+      : `The endpoint returned status ${status} with JSON that is not a GraphQL response: ${quoteForeign(text)}`,
     { status },
   );
 }

@@ -59,7 +59,7 @@ function checkVariables(schema: GraphQLSchema, tool: ToolDomain, variables: Reco
   });
   if (errors === undefined) return;
   const text = quoteForeign(errors.map((error) => error.message).join(" "));
-  throw new GraphqlFailure("graphql_bad_parameters", `The parameters do not fit the schema: ${text}`);
+  throw new GraphqlFailure("graphql_bad_parameters", `The parameters do not match the schema: ${text}`);
 }
 
 const SELECT_LIMITS = { maxCharacters: 20_000, maxTokens: 2000, maxDepth: 20, maxErrors: 5 } as const;
@@ -71,7 +71,7 @@ const KNOWN_DIRECTIVES = new Set(["include", "skip"]);
  * @throws GraphqlFailure that names the part of the selection that does not match the schema
  */
 function applySelect(schema: GraphQLSchema, documentText: string, select: unknown): string {
-  if (typeof select !== "string" || select.trim() === "") throw refuse("it is no text");
+  if (typeof select !== "string" || select.trim() === "") throw refuse("it is not a string");
   const selectionSet = parseSelection(select);
   const document = parse(documentText, { noLocation: true });
   let isFirst = true;
@@ -106,7 +106,7 @@ function parseSelection(select: string): SelectionSetNode {
     operation.name === undefined &&
     !operation.variableDefinitions?.length &&
     !operation.directives?.length;
-  if (!isPlain || others.length > 0) throw refuse("it holds more than one selection set");
+  if (!isPlain || others.length > 0) throw refuse("it contains more than one selection set");
   visit(document, {
     [Kind.SELECTION_SET]: ({ selections }) => {
       if (selections.length === 0) throw refuse("it selects nothing");

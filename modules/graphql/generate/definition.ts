@@ -59,7 +59,7 @@ export function readDefinition(input: string): Definition {
     json = JSON.parse(text);
   } catch {
     // Only an introspection answer or our own JSON starts with a brace.
-    throw refuse("it starts like JSON and is not valid JSON");
+    throw refuse("it starts like JSON but is not valid JSON");
   }
   const bare = unwrapIntrospection(json);
   if (bare !== null) {
@@ -75,7 +75,7 @@ export function readDefinition(input: string): Definition {
     throw refuse("it has both introspection and sdl; only one of them can be the schema");
   }
   if (endpoint === undefined && introspection === undefined && sdl === undefined) {
-    throw refuse("it has neither an endpoint to ask nor a schema");
+    throw refuse("it has neither an endpoint nor a schema");
   }
   return {
     endpoint: endpoint === undefined ? null : readEndpoint(endpoint, "endpoint of the definition").href,
@@ -180,7 +180,7 @@ function refuseTooManyTypes(count: number): void {
   if (count <= MAX_TYPES) return;
   throw new GraphqlFailure(
     "graphql_bad_definition",
-    `The schema cannot be used: it has ${count} types, the most is ${MAX_TYPES}.`,
+    `The schema cannot be used: it has ${count} types; the limit is ${MAX_TYPES}.`,
   );
 }
 
@@ -199,7 +199,7 @@ const ATTEMPTS: IntrospectionOptions[] = [
 
 /** Returns the `{__schema}` of the endpoint's response. @throws GraphqlFailure */
 export async function introspect(endpoint: Endpoint): Promise<unknown> {
-  let refusal = "it answered no schema";
+  let refusal = "it returned no schema";
   for (const options of ATTEMPTS) {
     const { data, errors, status } = await post(endpoint, {
       query: getIntrospectionQuery(options),
@@ -216,7 +216,7 @@ export async function introspect(endpoint: Endpoint): Promise<unknown> {
   }
   throw new GraphqlFailure(
     "graphql_bad_definition",
-    `The endpoint does not tell its schema: ${refusal}. Where introspection is turned off, put "sdl" or "introspection" into the definition.`,
+    `The endpoint does not show its schema: ${refusal}. If introspection is disabled, put "sdl" or "introspection" into the definition.`,
   );
 }
 

@@ -37,7 +37,7 @@ export function makeTools(
   if (count > limits.maxTools) {
     throw new GraphqlFailure(
       "graphql_bad_definition",
-      `The schema has ${count} query and mutation fields, the most is ${limits.maxTools} (maxTools of the module graphql).`,
+      `The schema has ${count} query and mutation fields; the limit is ${limits.maxTools} (maxTools of the module graphql).`,
     );
   }
   const ids = assignIds(queries, mutations);

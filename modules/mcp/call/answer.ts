@@ -55,7 +55,7 @@ export function readAnswer(
   }
   if (blocks.some(({ success }) => !success)) {
     warn(
-      "The server's answer has content of a kind that the protocol does not know: it is given as it came.",
+      "The server's response has content of a kind that the protocol does not define: it is returned unchanged.",
     );
   }
   const values = blocks.map(({ data }, index) => (data === undefined ? content[index] : readBlock(data)));

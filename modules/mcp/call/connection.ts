@@ -127,7 +127,7 @@ export async function openConnection(
     close() {
       closing ??= (async () => {
         if (failure === null) await carrier.sayGoodbye?.().catch(() => {});
-        failure ??= new McpFailure("mcp_canceled", "The service was taken down or changed.");
+        failure ??= new McpFailure("mcp_canceled", "The service was removed or changed.");
         for (const exchange of pending) exchange.fail(failure);
         await closeTransport();
       })();
@@ -145,7 +145,12 @@ function guardTransport(transport: Transport, lose: (error: Error) => void): voi
     if (isJSONRPCRequest(message)) return send(message, options);
     if ("method" in message) return outsideExchange(() => send(message, options));
     if (replies >= MAX_REPLIES_IN_FLIGHT) {
-      lose(new McpFailure("mcp_bad_answer", "The server asks more of this client than it waits for."));
+      lose(
+        new McpFailure(
+          "mcp_bad_answer",
+          "The server sends requests to this client without waiting for the replies.",
+        ),
+      );
       return;
     }
     replies += 1;
@@ -159,7 +164,12 @@ function guardTransport(transport: Transport, lose: (error: Error) => void): voi
     if (!isJSONRPCResultResponse(message) && !isJSONRPCErrorResponse(message)) {
       unasked += 1;
       if (unasked > MAX_UNASKED_MESSAGES) {
-        lose(new McpFailure("mcp_bad_answer", "The server sends messages without end and answers nothing."));
+        lose(
+          new McpFailure(
+            "mcp_bad_answer",
+            "The server sends endless messages without responding to a request.",
+          ),
+        );
       }
       return;
     }

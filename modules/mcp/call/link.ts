@@ -87,7 +87,7 @@ export function createLink(open: (signal: AbortSignal) => Promise<Connection>): 
     async use(work, signal) {
       for (let attempt = 1; ; attempt += 1) {
         if (closed.signal.aborted)
-          throw new McpFailure("mcp_canceled", "The service was taken down or changed.");
+          throw new McpFailure("mcp_canceled", "The service was removed or changed.");
         const isReused = held !== null && !held.lost;
         const connection = await orAborted(
           connect(),

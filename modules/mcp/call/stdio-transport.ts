@@ -64,7 +64,7 @@ export function createStdioTransport(program: Program): StdioTransport {
       started.once("exit", (code, signal) => {
         signalGroup(started.pid, "SIGKILL");
         const tail = quoteForeign(stderrTail.toString("utf8"));
-        end = `The program ended (${signal ?? `exit code ${code}`})${tail === "" ? "." : `; its last words: ${tail}`}`;
+        end = `The program ended (${signal ?? `exit code ${code}`})${tail === "" ? "." : `; end of its stderr: ${tail}`}`;
         for (const stream of [started.stdin, started.stdout, started.stderr]) stream.destroy();
         resolve();
         transport.onclose?.();
@@ -122,7 +122,7 @@ export function createStdioTransport(program: Program): StdioTransport {
   function send(message: JSONRPCMessage): Promise<void> {
     return new Promise((resolve, reject) => {
       if (child === null || end !== null || closing !== null) {
-        reject(new McpFailure("mcp_connection_lost", end ?? "The program has been ended."));
+        reject(new McpFailure("mcp_connection_lost", end ?? "The program was stopped."));
         return;
       }
       child.stdin.write(serializeMessage(message), (error) => (error ? reject(error) : resolve()));

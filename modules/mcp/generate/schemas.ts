@@ -28,12 +28,13 @@ export type SchemaCheck = { ok: true; schema: JSONSchema } | { ok: false; proble
  * references into itself only; or the problem.
  */
 export function checkSchema(claimed: unknown): SchemaCheck {
-  if (claimed === null || typeof claimed !== "object" || Array.isArray(claimed)) return no("it is no object");
+  if (claimed === null || typeof claimed !== "object" || Array.isArray(claimed))
+    return no("it is not an object");
   const structure = findStructureProblem(claimed as JSONSchema);
   if (structure !== null) return no(structure);
   const text = JSON.stringify(claimed);
   if (Buffer.byteLength(text) > MAX_SCHEMA_BYTES) return no(`it is larger than ${MAX_SCHEMA_BYTES} bytes`);
-  if (text.includes("\\u0000")) return no("it holds a NUL character");
+  if (text.includes("\\u0000")) return no("it contains a NUL character");
   const { $id: _, id: _old, ...schema } = repairSchema(JSON.parse(text) as JSONSchema);
   const dialect = findDialect(schema.$schema);
   if (dialect === null) delete schema.$schema;
@@ -80,7 +81,7 @@ function findStructureProblem(schema: JSONSchema): string | null {
   }
   for (const reference of references) {
     if (leadsSomewhere(schema, reference, anchors)) continue;
-    return `its reference ${JSON.stringify(reference.slice(0, 200))} leads nowhere within it`;
+    return `its reference ${JSON.stringify(reference.slice(0, 200))} has no target in the schema`;
   }
   return null;
 }

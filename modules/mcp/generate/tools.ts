@@ -127,15 +127,15 @@ function offerTool(raw: unknown): { key: string; tool: Omit<ToolDefinition, "id"
   const parsed = toolSchema.safeParse(raw);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
-    return `its ${issue?.path.join(".") || "description"} is not what the protocol prescribes`;
+    return `its ${issue?.path.join(".") || "description"} does not follow the protocol`;
   }
   const tool = parsed.data;
-  if (cleanText(tool.name) !== tool.name) return "its name holds control characters";
+  if (cleanText(tool.name) !== tool.name) return "its name contains control characters";
   if (tool.execution?.taskSupport === "required") return "it can be called as a background task only";
   const input = checkSchema(tool.inputSchema ?? {});
   if (!input.ok) return `its inputSchema cannot be used: ${input.problem}`;
   if (input.schema.type !== undefined && input.schema.type !== "object")
-    return "its inputSchema is not that of an object";
+    return "its inputSchema does not describe an object";
   const output = tool.outputSchema === undefined ? null : checkSchema(tool.outputSchema);
   return {
     key: tool.name,

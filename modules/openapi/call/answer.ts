@@ -19,7 +19,7 @@ export interface Answer {
 }
 
 export function readBody(response: Response, maxBytes: number, what: string): Promise<Buffer<ArrayBuffer>> {
-  const message = `${what} answered more than ${maxBytes} bytes. Ask for less, or raise maxResponseBytes.`;
+  const message = `${what} returned more than ${maxBytes} bytes. Request less, or raise maxResponseBytes.`;
   return readBytes(response, maxBytes, () => new CallError("answer_too_large", message, response.status));
 }
 
@@ -96,7 +96,7 @@ function decodeJson(text: string, response: Response, what: string): unknown {
     throw new CallError(
       "malformed_answer",
       // The parser's message quotes the text around the mistake, which may be part of a secret.
-      `${what} answered ${response.status} with a body that is not the JSON it says it is${error instanceof RangeError ? `: ${error.message}` : ""}.`,
+      `${what} returned status ${response.status} with a body that is labeled as JSON but is not valid JSON${error instanceof RangeError ? `: ${error.message}` : ""}.`,
       response.status,
     );
   }

@@ -28,7 +28,7 @@ export async function writeBody(
 
 function requireFields(value: unknown, contentType: string): Fields {
   if (isRecord(value)) return value;
-  throw new CallError("invalid_parameters", `A body of the type ${contentType} must be an object of fields.`);
+  throw new CallError("invalid_parameters", `A body of type ${contentType} must be an object of fields.`);
 }
 
 function writeForm(plan: BodyPlan, fields: Fields): string {
@@ -51,7 +51,7 @@ async function writeBinary(
   if (given === undefined) {
     throw new CallError(
       "invalid_parameters",
-      `A body of the type ${contentType} must be a text, {base64: "…"} or {file: "…"}.`,
+      `A body of type ${contentType} must be a string, {base64: "…"} or {file: "…"}.`,
     );
   }
   const said = given.contentType ?? given.ownType;

@@ -35,7 +35,7 @@ export async function readGivenFile(
   if (files === undefined) {
     throw new CallError(
       "invalid_parameters",
-      "A file of the workspace can be sent by the call of a script only. Send its bytes as {base64}.",
+      "Only a script can send a file of its workspace. Send the bytes as {base64}.",
     );
   }
   const content = await files.open(name);
@@ -55,7 +55,7 @@ export function safeType(contentType: string | undefined): string | undefined {
 
 function readBase64(text: string): Uint8Array<ArrayBuffer> {
   if (!/^[A-Za-z0-9+/_\s-]*={0,2}\s*$/.test(text)) {
-    throw new CallError("invalid_parameters", "A file's base64 holds a character that base64 does not have.");
+    throw new CallError("invalid_parameters", "A file's base64 contains an invalid character.");
   }
   return new Uint8Array(Buffer.from(text, "base64"));
 }

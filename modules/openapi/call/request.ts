@@ -69,7 +69,7 @@ function writePath(plan: ToolDomain, parameters: Record<string, unknown>): strin
   if (path.split("/").some((segment) => /^(\.|%2e){1,2}$/i.test(segment))) {
     throw new CallError(
       "invalid_parameters",
-      `A path parameter of ${plan.path} has a value of dots only, which would lead to another path.`,
+      `A path parameter of ${plan.path} consists of dots only, which would change the path.`,
     );
   }
   return path;
@@ -87,7 +87,7 @@ export function setHeader(headers: Headers, name: string, value: string | undefi
   if (name.toLowerCase() === "host") {
     throw new CallError(
       "invalid_parameters",
-      "The header Host is that of the server's URL and cannot be set. Set serverUrl to the server that is meant.",
+      "The header Host comes from the server's URL and cannot be set. Set serverUrl to the intended server.",
     );
   }
   try {
@@ -95,7 +95,7 @@ export function setHeader(headers: Headers, name: string, value: string | undefi
   } catch {
     throw new CallError(
       "invalid_parameters",
-      `The header ${JSON.stringify(name)} cannot be sent: its name or its value holds a character that headers cannot hold.`,
+      `The header ${JSON.stringify(name)} cannot be sent: its name or value contains a character that is not allowed in headers.`,
     );
   }
 }

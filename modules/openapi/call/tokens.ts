@@ -178,6 +178,6 @@ function describeFailure(error: unknown, tokenUrl: string): CallError {
   const code = findSystemCode(error);
   return new CallError(
     "invalid_credentials",
-    `${where} gave no token${code === undefined ? "" : ` (${code})`}.`,
+    `${where} returned no token${code === undefined ? "" : ` (${code})`}.`,
   );
 }

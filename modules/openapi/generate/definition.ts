@@ -101,12 +101,14 @@ function describeTools(
       tools.push(describeTool(id, operation, context));
     } catch (error) {
       const reason =
-        error instanceof RangeError ? "It nests or refers too deeply." : (error as Error).message;
+        error instanceof RangeError
+          ? "It is nested too deeply, or its references are."
+          : (error as Error).message;
       problems.push(`${operation.method.toUpperCase()} ${operation.path} (${id}) is left out. ${reason}`);
     }
   }
   if (tools.length === 0 && problems.length > 0) {
-    throw new DocumentError(`None of its operations can be read. ${problems[0]}`);
+    throw new DocumentError(`None of the document's operations can be read. ${problems[0]}`);
   }
   return tools;
 }

@@ -29,7 +29,7 @@ async function answer(job: GenerationJob): Promise<GenerationAnswer> {
   } catch (error) {
     if (error instanceof DocumentError) return { refused: error.message };
     if (error instanceof RangeError)
-      return { refused: "The document nests or refers too deeply to be read." };
+      return { refused: "The document is nested too deeply, or its references are." };
     return { refused: `The document does not follow OpenAPI: ${(error as Error).message}` };
   }
 }

@@ -49,7 +49,7 @@ function parse(text: string): { parsed: unknown; sharesNodes: boolean } {
   const bytes = Buffer.byteLength(text);
   if (bytes > DOCUMENT_LIMITS.maxDocumentBytes) {
     throw new DocumentError(
-      `The document has ${bytes} bytes; at most ${DOCUMENT_LIMITS.maxDocumentBytes} are read. Split it or leave operations out.`,
+      `The document has ${bytes} bytes; the limit is ${DOCUMENT_LIMITS.maxDocumentBytes}. Split it or leave operations out.`,
     );
   }
   const isJson = /^\s*\{/.test(text);
@@ -178,7 +178,7 @@ function readVersion(document: Fields): string {
   if (!/^3\.[012](\.|$|-)/.test(version)) {
     throw new DocumentError(
       declared === undefined
-        ? 'This is no OpenAPI document: it has neither "openapi" nor "swagger" at its top.'
+        ? 'This is not an OpenAPI document: it has neither "openapi" nor "swagger" at its top level.'
         : `Expected OpenAPI 3.0 or 3.1 or Swagger 2.0, found openapi: ${JSON.stringify(declared)}.`,
     );
   }

@@ -134,7 +134,7 @@ function secretSchema(plan: SchemePlan): JSONSchema | undefined {
 }
 
 function oauth2Secret(tokenUrl: string | undefined): JSONSchema {
-  const accessToken = { type: "string", description: "A token that was obtained elsewhere, sent as it is." };
+  const accessToken = { type: "string", description: "A token that you obtained elsewhere, sent unchanged." };
   if (tokenUrl === undefined) {
     return {
       type: "object",
@@ -149,7 +149,7 @@ function oauth2Secret(tokenUrl: string | undefined): JSONSchema {
     properties: {
       clientId: { type: "string" },
       clientSecret: { type: "string" },
-      scope: { type: "string", description: "Scopes to ask for, in place of those the operations name." },
+      scope: { type: "string", description: "Scopes to request instead of those that the operations name." },
       accessToken,
     },
     anyOf: [{ required: ["clientId", "clientSecret"] }, { required: ["accessToken"] }],
@@ -160,6 +160,6 @@ function oauth2Secret(tokenUrl: string | undefined): JSONSchema {
 const HEADERS_SECRET: JSONSchema = {
   type: "object",
   description:
-    'The document names no credentials. What is set here is sent as headers with every request, for example {"Authorization": "Bearer …"}.',
+    'The document names no credentials. Headers set here are sent with every request, for example {"Authorization": "Bearer …"}.',
   additionalProperties: { type: "string" },
 };

@@ -55,8 +55,8 @@ function describeServerUrl(server: ServerPlan, document: Fields): JSONSchema {
   const known = listed.length > 1 ? ` The document lists: ${listed.join(", ")}.` : "";
   const from = server.base === undefined ? "" : ` (from ${server.base.slice(0, 500)})`;
   const description = isKnown(server)
-    ? `Where every request goes, in place of the document's servers. Default: ${server.url.slice(0, 500)}${from}.${known}`
-    : `Where every request goes. The document only says ${JSON.stringify(server.url.slice(0, 500))}: give the whole URL, or the origin that this is on.`;
+    ? `Server for every request, instead of the document's servers. Default: ${server.url.slice(0, 500)}${from}.${known}`
+    : `Server for every request. The document only contains ${JSON.stringify(server.url.slice(0, 500))}: set the complete URL, or the origin for this path.`;
   return { type: "string", pattern: "^[hH][tT][tT][pP][sS]?://", maxLength: 2000, description };
 }
 

@@ -24,8 +24,6 @@ export function absentModule(name: string, why: string): object {
 const PLAIN = new Set(["__esModule", "then", "default", "constructor", "toString", "valueOf", "toJSON"]);
 
 export function notInstalled(name: string): Error {
-  const error = new Error(
-    `The package ${JSON.stringify(name)} is asked for by this one, and is not installed with it.`,
-  );
+  const error = new Error(`This package requires ${JSON.stringify(name)}, which is not installed with it.`);
   return Object.assign(error, { code: "MODULE_NOT_FOUND" });
 }

@@ -87,7 +87,7 @@ export async function readGraph(
             number = nodes.length;
             if (number > MAX_MODULES || stars > MAX_STARS) {
               return sourceError(
-                `A script may import ${MAX_MODULES} files and re-export ${MAX_STARS} as a whole; this one has more.`,
+                `A script may import at most ${MAX_MODULES} files and re-export at most ${MAX_STARS} as a whole; this one has more.`,
                 position,
                 fileOf(node),
               );
@@ -128,7 +128,7 @@ function createReader(readModule: ReadModule | null): Reader {
     const known = texts.get(name);
     if (known !== undefined) return known;
     if (texts.size >= MAX_LOOKUPS)
-      throw new TooMuch("The imports of this script may mean too many different files.");
+      throw new TooMuch("The imports of this script could refer to too many different files.");
     const reading = enter(async () => {
       if (bytes > MAX_TOTAL_BYTES || readModule === null) return null;
       const text = await readModule(name, MAX_TOTAL_BYTES - bytes);
@@ -160,7 +160,8 @@ function createFinder(findPackage: FindPackage | null): { find: Finder; list(): 
     const key = `${name} ${range ?? ""}`;
     let asking = asked.get(key);
     if (asking === undefined) {
-      if (asked.size >= MAX_PACKAGES) throw new TooMuch(`A script may import ${MAX_PACKAGES} packages.`);
+      if (asked.size >= MAX_PACKAGES)
+        throw new TooMuch(`A script may import at most ${MAX_PACKAGES} packages.`);
       asking = findPackage({ name, range });
       asked.set(key, asking);
     }
@@ -228,7 +229,9 @@ async function findTarget(
     if (text === null) continue;
     const kind = kindOf(name, site.type);
     if (kind === null)
-      return { message: `An import of type ${quote(site.type ?? "")} is not known: "json" and "text" are.` };
+      return {
+        message: `An import of type ${quote(site.type ?? "")} is unknown. Expected "json" or "text".`,
+      };
     return { name, kind, text };
   }
   const looked = meant.paths.slice(0, 3).join(", ");
@@ -244,7 +247,7 @@ async function findFileMeant(specifier: string, from: string, read: Reader): Pro
   for (const name of meant.paths) {
     if ((await read(name)) === null) continue;
     const path = from.includes("/") ? `/${specifier}` : `./${specifier}`;
-    const message = `${quote(specifier)} means a package, and there is none of this name. The file ${name} is imported as ${quote(path)}.`;
+    const message = `${quote(specifier)} is read as the name of a package, and no such package is available. To import the file ${name}, write ${quote(path)}.`;
     return { message, isPackage: true };
   }
   return null;

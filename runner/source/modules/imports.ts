@@ -11,7 +11,7 @@ import { visit } from "../program.ts";
 import { readSpecifier } from "./names.ts";
 
 export const MAX_IMPORTS = 2000;
-export const TOO_MANY_IMPORTS = `A script and its files may import ${MAX_IMPORTS} times in all; here is more.`;
+export const TOO_MANY_IMPORTS = `A script and its files may contain at most ${MAX_IMPORTS} imports in total; these have more.`;
 
 export interface ImportSite {
   specifier: string;

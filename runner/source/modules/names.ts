@@ -56,7 +56,7 @@ export function readSpecifier(specifier: string, from: string): Specifier {
     else if (segments.pop() === undefined) {
       return {
         is: "refused",
-        message: `${quote(specifier)} in ${from} leads out of the workspace: its files are all there is.`,
+        message: `${quote(specifier)} in ${from} is outside of the workspace. A script can import only files of its workspace.`,
       };
     }
   }
@@ -112,8 +112,8 @@ const ABSENT: Record<string, string> = {
   dns: "a script has no network; call services through tools.<service>.<tool>(parameters)",
   dgram: "a script has no network; call services through tools.<service>.<tool>(parameters)",
   process: "what a script is given is in cyrnel.input and cyrnel.process",
-  os: "a script is told nothing of the machine it runs on",
-  vm: "no code is made from strings here",
+  os: "a script gets no information about the machine",
+  vm: "code from strings is disabled",
   module: "use import",
   perf_hooks: "use the global performance",
   zlib: "use an npm package such as jszip or fflate for compressed data",
@@ -121,8 +121,8 @@ const ABSENT: Record<string, string> = {
   querystring: "use the global URLSearchParams",
   "stream/web": "ReadableStream, WritableStream, TransformStream and the others are globals",
   "stream/consumers": "new Response(stream) reads one: text(), json(), bytes()",
-  async_hooks: "hand values on as arguments: no context follows what runs later",
-  test: "throw an error where something is not as expected, or use node:assert",
+  async_hooks: "pass values as arguments: no context follows asynchronous work",
+  test: "throw an error, or use node:assert",
 };
 
 /** Returns "" for an unknown module. */

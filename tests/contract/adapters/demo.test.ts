@@ -19,7 +19,7 @@ const call = (serviceId: string, toolId: string, parameters: Record<string, unkn
   adapter.invoke({ serviceId, toolId, parameters });
 
 test.each(["", "[]", "null", '{"url": "http://x"}', "{"])("the definition %j is refused", async (input) => {
-  await expect(adapter.generateDefinition(input)).rejects.toThrow("The definition of a demo is {}");
+  await expect(adapter.generateDefinition(input)).rejects.toThrow("Expected {} as the definition of a demo");
 });
 
 test("only clearing the board is destructive", async () => {
@@ -48,7 +48,7 @@ test("each service has a board of its own, which begins anew", async () => {
 test("a full board and an unknown task are refused in words", async () => {
   await hydrate("small", { maxTasks: 3 });
   await expect(call("small", "addTask", { title: "x" })).rejects.toThrow(
-    "The board is full: it takes 3 tasks.",
+    "The board is full: the limit is 3 tasks.",
   );
   await expect(call("small", "finishTask", { id: 9 })).rejects.toThrow("There is no task 9");
   await expect(call("small", "constructor")).rejects.toThrow("There is no tool small.constructor");

@@ -109,7 +109,7 @@ return [plain, one, twice(4), all.one, Object.keys(all).sort(), sub.name, named.
       const file = await run('import { two } from "lib/two.ts"; return two', {
         files: { "lib/two.ts": "export const two = 2" },
       });
-      expect(file.error?.message).toMatch(/The file lib\/two\.ts is imported as "\.\/lib\/two\.ts"/);
+      expect(file.error?.message).toMatch(/To import the file lib\/two\.ts, write "\.\/lib\/two\.ts"/);
       const called = await run(
         'return [await import("plaim").catch((e) => e.message), await import("plain/none").catch((e) => e instanceof Error)]',
       );

@@ -65,7 +65,7 @@ export function convertSchema(
   const reference = ownText(source, "$ref");
   if (reference !== undefined) return convertReference(source, reference, conversion, depth);
   if (depth > conversion.maxDepth) {
-    return withDescription(source, "Any value: the schema goes on deeper than is kept here.");
+    return withDescription(source, "Any value: deeper levels of the schema are left out here.");
   }
   if (conversion.use === "form" && isBinary(source))
     return withNote(FILE_SCHEMA, ownText(source, "description"));

@@ -7,7 +7,7 @@ import { UNREAD_KEY } from "../read-document.ts";
 const PLACE = "/openapi.json";
 
 const OUTSIDE =
-  "is outside of the document. Other files are read only where the document is installed by URL: those of the same origin, 50 at most. Else bundle everything into one document.";
+  "is outside of the document. Other files are read only if the document is installed by URL: at most 50, of the same origin. Otherwise bundle everything into one document.";
 
 export interface References {
   /** Follows chains of references. @throws DocumentError */

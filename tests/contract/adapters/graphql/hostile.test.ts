@@ -34,14 +34,14 @@ describe("definitions", () => {
   test.each([
     ["nothing", "", "it is empty"],
     ["broken JSON", "{", "starts like JSON"],
-    ["JSON without an endpoint or a schema", "{}", "neither an endpoint to ask nor a schema"],
+    ["JSON without an endpoint or a schema", "{}", "neither an endpoint nor a schema"],
     [
       "both schemas",
       { endpoint: "http://h/", sdl: "a", introspection: { __schema: {} } },
       "both introspection and sdl",
     ],
     ["a misspelt key", { endpoint: "http://h/", url: 1 }, "url"],
-    ["credentials in the URL", { endpoint: "http://u:hunter2@h/" }, "must not hold credentials"],
+    ["credentials in the URL", { endpoint: "http://u:hunter2@h/" }, "must not contain credentials"],
     ["another scheme", { endpoint: "file:///etc/passwd" }, "expected an http or https URL"],
     ["SDL that is none", "type Query {", "Syntax Error"],
     ["a page", "<html></html>", "Syntax Error"],
@@ -98,7 +98,7 @@ describe("definitions", () => {
     await using host = await hostGraphql({ config: { maxTools: 10 } });
     const fields = Array.from({ length: 11 }, (_, n) => `f${n}: Int`).join(" ");
     await expect(host.adapter.generateDefinition(`type Query { ${fields} }`)).rejects.toThrow(
-      "the most is 10 (maxTools",
+      "the limit is 10 (maxTools",
     );
   });
 
@@ -140,7 +140,7 @@ describe("introspection", () => {
     open.push(server);
     await using host = await hostGraphql();
     await expect(host.install("s", { endpoint: server.url })).rejects.toThrow(
-      /does not tell its schema: introspection is disabled.*put "sdl" or "introspection" into the definition/,
+      /does not show its schema: introspection is disabled.*put "sdl" or "introspection" into the definition/,
     );
   });
 

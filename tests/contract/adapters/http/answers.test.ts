@@ -244,7 +244,7 @@ test("a server that is gone, and one that egress refuses, say so", async () => {
   await using service = await startService([{ name: "rule", origins: [target.origin], methods: ["GET"] }]);
   await expect(service.call({ url: `${target.origin}/x?token=1` })).rejects.toMatchObject({
     code: "unreachable",
-    message: `GET ${target.origin}/x got no answer (ECONNREFUSED).`,
+    message: `GET ${target.origin}/x got no response (ECONNREFUSED).`,
   });
 });
 

@@ -354,7 +354,7 @@ describe("a credential", () => {
   ])("%j that is too short to be found in answers is refused", async (auth, secret) => {
     const started = start(undefined, { auth }, { rule: secret });
     await expect(started).rejects.toThrow(
-      /^secrets\.rule(: does not fit its schema| must have at least 8 characters)/,
+      /^secrets\.rule(: does not match its schema| must have at least 8 characters)/,
     );
     await expect(started).rejects.not.toThrow("short12");
   });

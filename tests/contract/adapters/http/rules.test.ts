@@ -109,7 +109,7 @@ test.each<[unknown, string]>([
   [{ rules: [rule({ auth: { type: "oauth2" } })] }, "rules.read.auth"],
   [{ rules: [rule({ headers: { Authorization: "Bearer x" } })] }, "the header Authorization cannot be set"],
   [{ rules: [rule({ headers: { Cookie: "a=b" } })] }, "the header Cookie cannot be set"],
-  [{ rules: [rule({ headers: { "X-A": "a\r\nB: c" } })] }, "a character that headers cannot carry"],
+  [{ rules: [rule({ headers: { "X-A": "a\r\nB: c" } })] }, "a character that is not allowed in headers"],
   [{ rules: [rule({ headers: { "X-A": "1", X_A: "2" } })] }, "X_A appears twice"],
   [
     { rules: [rule({ headers: { X_KEY: "1" }, auth: { type: "header", name: "x-key" } })] },

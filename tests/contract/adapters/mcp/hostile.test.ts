@@ -120,8 +120,8 @@ describe("the list of tools", () => {
     }
     const schema = (inputSchema: unknown) => ({ name: "x", inputSchema });
     const bad: [string, object, string][] = [
-      ["text_schema", schema("object"), "its inputSchema is not what the protocol prescribes"],
-      ["array_input", schema({ type: "array" }), "not that of an object"],
+      ["text_schema", schema("object"), "its inputSchema does not follow the protocol"],
+      ["array_input", schema({ type: "array" }), "does not describe an object"],
       [
         "bad_type",
         schema({ type: "object", properties: { a: { type: "banana" } } }),
@@ -131,12 +131,12 @@ describe("the list of tools", () => {
       [
         "remote",
         schema({ type: "object", properties: { a: { $ref: "http://127.0.0.1:1/schema" } } }),
-        "leads nowhere within it",
+        "has no target in the schema",
       ],
       [
         "dangling",
         schema({ type: "object", properties: { a: { $ref: "#/$defs/none" } } }),
-        "leads nowhere within it",
+        "has no target in the schema",
       ],
       ["deep", schema(deep), "nested deeper than 64 levels"],
       ["nul", schema({ type: "object", description: "a\0b" }), "NUL character"],
@@ -157,7 +157,7 @@ describe("the list of tools", () => {
     const { host, definition } = await prepare(() => false, { tools });
     const made = await host.adapter.generateDefinition(JSON.stringify(definition));
     expect(made.tools.map((tool) => tool.id)).toEqual(["good"]);
-    expect(made.problems?.[0]).toMatch(/^The tool text_schema is left out: its inputSchema is not/);
+    expect(made.problems?.[0]).toMatch(/^The tool text_schema is left out: its inputSchema does not/);
     expect(made.problems).toHaveLength(bad.length + 3);
     const { offerTools } = await import("#modules/mcp/generate/tools.ts");
     const { leftOut } = offerTools(tools);
@@ -326,7 +326,7 @@ describe("connecting", () => {
     [
       "credentials in the URL",
       { transport: "http", url: "https://u:hunter2@h/" },
-      "must not hold credentials",
+      "must not contain credentials",
     ],
     ["a misspelt key", { transport: "http", url: "https://h/", header: {} }, "header"],
     ["a NUL in an argument", { transport: "stdio", command: "a", args: ["\0"] }, "NUL"],
@@ -595,6 +595,6 @@ describe("requests of the server's own", () => {
       void message;
       return true;
     });
-    await expect(host.call("s", "ping")).rejects.toThrow("asks more of this client than it waits for");
+    await expect(host.call("s", "ping")).rejects.toThrow("sends requests to this client without waiting");
   });
 });

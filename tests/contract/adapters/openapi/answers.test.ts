@@ -176,7 +176,7 @@ test("a server that is not there fails with the reason", async () => {
   await server[Symbol.asyncDispose]();
   await expect(service.call("call")).rejects.toMatchObject({
     code: "unreachable",
-    message: expect.stringMatching(/^GET http:.*\/x: no answer came \(ECONNREFUSED\)/),
+    message: expect.stringMatching(/^GET http:.*\/x: no response \(ECONNREFUSED\)/),
   });
 });
 

@@ -549,7 +549,7 @@ test("a bomb of aliases, endless nesting and a document that contains itself are
     define(`{"openapi":"3.0.0","paths":${"[".repeat(100_000)}${"]".repeat(100_000)}}`),
   ).rejects.toThrow(/nests deeper than 150 levels/);
   await expect(define(`${head}x: ${"[".repeat(5000)}`)).rejects.toThrow(/maxDepth/);
-  await expect(define(head + "#".repeat(31 * 1024 * 1024))).rejects.toThrow(/at most 31457280 are read/);
+  await expect(define(head + "#".repeat(31 * 1024 * 1024))).rejects.toThrow(/the limit is 31457280/);
 });
 
 test("a document of millions of values is refused before they are built", async () => {

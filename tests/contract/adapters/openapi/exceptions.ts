@@ -49,7 +49,7 @@ const EXPLANATIONS: Explanation[] = [
     why: "the document tells operations of one path apart by a fragment, which no server sees",
   },
   {
-    pattern: /A file of the workspace can be sent by the call of a script only/,
+    pattern: /Only a script can send a file of its workspace/,
     why: "the generator of samples took {file}, which needs a run; tests/contract/adapters/openapi/files.test.ts sends files",
   },
   {

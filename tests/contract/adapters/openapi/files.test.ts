@@ -170,7 +170,7 @@ test("a file that is not there, or that no script's call names, is a clear error
   });
   await expect(call(server, binary(), { parameters })).rejects.toMatchObject({
     code: "invalid_parameters",
-    message: expect.stringContaining("by the call of a script only"),
+    message: expect.stringContaining("Only a script can send a file"),
   });
   expect(server.received).toEqual([]);
 });
