@@ -117,7 +117,7 @@ describe.each(["--local", "typescript-process", "typescript-ivm"])("%s", (where)
     const other = await run([script, "--root", join(folder.path, "project/lib")]);
     expect([other.code, other.stderr]).toEqual([
       2,
-      expect.stringContaining("The script has to lie in the folder of --root"),
+      expect.stringContaining("The script must be inside --root"),
     ]);
   });
 
