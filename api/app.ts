@@ -1,6 +1,6 @@
 /**
- * The composition root: everything the server exposes, in the order in which a request meets it. Takes ready things,
- * opens nothing, reads no environment variable.
+ * The composition root: everything the server exposes, in the order in which a request passes through it. Receives
+ * opened dependencies; opens nothing and reads no environment variable.
  */
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
@@ -69,9 +69,12 @@ export interface AppDeps {
   lifecycle: Lifecycle;
   readiness: ReadinessCheck[];
   metrics: Metrics;
-  /** Of all servers on the database; null where that is not known. Absent: this one is alone. */
+  /**
+   * Returns the number of slots of all servers on the database, or null if unknown. Missing if this is the only
+   * server.
+   */
   countSlots?: () => number | null;
-  /** Absent: nothing is traced. */
+  /** Missing or null if nothing is traced. */
   tracing?: Tracing | null;
   database: { watch: { readonly reachable: boolean }; ping?(): Promise<unknown> };
   logs: Logs;
@@ -79,27 +82,23 @@ export interface AppDeps {
   files: Files;
   packages: Packages;
   modules: Modules;
-  /** Knows the secrets that no answer may hold. */
+  /** Knows the secrets that no response may contain. */
   redactor: Redactor;
   services: Services;
-  /** Of modules and services. */
   settings: ComponentSettings;
   tools: Tools;
   approvals: Approvals;
-  /** For other servers on the same database. */
+  /** Routes for other servers on the same database. */
   replicas?: ReplicaRoutesDeps;
-  /** The servers on the same database. */
   roster: Roster;
-  /** Keys, roles, policies and the audit trail. */
   access: AccessDeps;
 }
 
-/** Made by the build. */
 const CONSOLE_DIRECTORY = fileURLToPath(new URL("../dist/console", import.meta.url));
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
 
-/** How long a client may take, and how much it may send. Answers may take as long as a run does. */
+/** Limits for requests. Responses may take as long as a run does. */
 const HTTP_LIMITS = {
   bodyLimit: MAX_BODY_BYTES,
   connectionTimeout: 0,
@@ -107,12 +106,12 @@ const HTTP_LIMITS = {
   maxRequestsPerSocket: 0,
   maxParamCharacters: 200,
   maxHeaderBytes: 16 * 1024,
-  /** For the headers, of which the time for the whole request must be longer; and how often both are looked at. */
+  /** Time limit for the headers, shorter than that for the complete request. Both are checked every `lookMs`. */
   headersTimeoutMs: 15_000,
   lookMs: 5000,
 };
 
-/** Builds the server with all its routes; call `ready()` before `listen()`. */
+/** Builds the server with all its routes. Call `ready()` before `listen()`. */
 export async function buildApp(config: Config, deps: AppDeps): Promise<App> {
   const { logger, processes, modules, access } = deps;
   const app: App = Fastify({
@@ -146,7 +145,7 @@ export async function buildApp(config: Config, deps: AppDeps): Promise<App> {
   registerLifecycle(app, deps.lifecycle, () => processes.isHandingOver());
   registerJsonBody(app, config.maxPendingBodyBytes);
   await registerOpenApi(app);
-  // Before the check that routes declare their access: the routes of the page are its library's.
+  // Must come before the check that every route declares its access, because these routes belong to a library.
   await registerDocumentation(app);
   await registerConsole(app, { directory: CONSOLE_DIRECTORY, needsKey: config.apiKey !== null });
 
@@ -224,15 +223,16 @@ export async function buildApp(config: Config, deps: AppDeps): Promise<App> {
   return app;
 }
 
-/** A client's own request id is kept if it is harmless in a log line. */
+/** Keeps a client's own request id if it is safe in a log line. */
 function chooseRequestId(request: IncomingMessage): string {
   const given = request.headers["x-request-id"];
   return typeof given === "string" && REQUEST_ID.test(given) ? given : randomUUID();
 }
 
 /**
- * Answers are data, never pages of this origin: nothing in them may run, be framed or be kept by a proxy. Transport
- * security belongs to the proxy that terminates TLS; this server speaks plain HTTP.
+ * Headers for responses, which are data and never pages of this origin: browsers must not run or frame them, and
+ * proxies must not cache them. Transport security is left to the proxy that terminates TLS, because this server
+ * speaks plain HTTP.
  */
 const ANSWER_HEADERS = {
   "content-security-policy": "default-src 'none';frame-ancestors 'none'",
@@ -249,7 +249,10 @@ const ANSWER_HEADERS = {
   "cache-control": "no-store",
 };
 
-/** What every answer carries, and one log line per request: health checks and files of the console only at level debug. */
+/**
+ * Adds common headers to every response and logs one line per request; health checks and console files only at level
+ * debug.
+ */
 function registerRequestTrace(app: App): void {
   app.addHook("onRequest", (request, reply, done) => {
     reply.header("x-request-id", request.id).headers(ANSWER_HEADERS);
@@ -272,14 +275,13 @@ function registerRequestTrace(app: App): void {
   });
 }
 
-/** The end of the HTTP server: answers that are on their way are finished, what stays open is cut. */
-/** How long answers that are being written may take. */
+/** Time for responses in progress to complete at shutdown. */
 const ANSWER_GRACE_MS = 1000;
 const LOOK_MS = 20;
 
 /**
- * Lets tool calls finish for up to `maxCallsMs`, as their answers are yet to come, then answers that are being written;
- * then cuts event streams and idle connections.
+ * Lets tool calls finish for up to `maxCallsMs`, then responses in progress, and finally closes event streams and
+ * idle connections.
  */
 export async function closeApp(app: App, countCalls: () => number, maxCallsMs: number): Promise<void> {
   const untilMs = performance.now() + maxCallsMs;

@@ -1,6 +1,6 @@
 /**
- * The server's configuration: environment variables, parsed and checked once, frozen. With api/main.ts the only reader of
- * process.env.
+ * The server's configuration: environment variables, parsed and validated once, then frozen. Only this file and
+ * api/main.ts read process.env.
  */
 import { isIP } from "node:net";
 import type { z } from "zod";
@@ -20,10 +20,13 @@ type Fields = {
   readonly [N in VariableName as NonNullable<Variables[N]["field"]>]: Value<N>;
 };
 
-/** The configuration in force. Times in milliseconds, sizes in bytes. What null means, and each field, is in CONFIG_VARIABLES. */
+/**
+ * The configuration in force. Times are in milliseconds, sizes in bytes. CONFIG_VARIABLES describes each field and
+ * its null value.
+ */
 export type Config = Readonly<Fields & ReturnType<typeof readGroups> & { timings: Timings }>;
 
-/** Fields made of several variables, and lists that are empty without a value. */
+/** Reads fields made of several variables, and lists that are empty by default. */
 function readGroups(read: Read) {
   const max = read("CYRNEL_RATE_LIMIT_MAX");
   const windowMs = read("CYRNEL_RATE_LIMIT_WINDOW_MS");
@@ -35,7 +38,6 @@ function readGroups(read: Read) {
       deny: Object.freeze(read("CYRNEL_EGRESS_DENY") ?? []),
     }),
     rateLimit: max === null || windowMs === null ? null : Object.freeze({ max, windowMs }),
-    /** Null: no traces. */
     tracing:
       endpoint === null
         ? null
@@ -43,7 +45,6 @@ function readGroups(read: Read) {
             endpoint,
             headers: read("OTEL_EXPORTER_OTLP_HEADERS") ?? {},
             serviceName: read("OTEL_SERVICE_NAME"),
-            /** From 0 to 1. */
             ratio: read("OTEL_TRACES_SAMPLER_ARG"),
           }),
   };
@@ -52,8 +53,8 @@ function readGroups(read: Read) {
 export type ConfigResult = { ok: true; config: Config } | { ok: false; problems: string[] };
 
 /**
- * Parses an environment. An empty variable counts as unset. Reports every problem there is; throws only for CYRNEL_TIMINGS, which tests set. `platform` as in
- * `process.platform`.
+ * Parses an environment. An empty variable counts as unset. Returns all problems; throws only for CYRNEL_TIMINGS,
+ * which tests set. `platform` has the values of `process.platform`.
  */
 export function parseConfig(
   environment: Record<string, string | undefined>,
@@ -81,19 +82,19 @@ export function parseConfig(
   return problems.length === 0 ? { ok: true, config } : { ok: false, problems };
 }
 
-/** `parseConfig` over the environment of this process, for entries besides the server's. */
+/** Parses the environment of this process, for entry points other than the server's. */
 export function readConfig(): ConfigResult {
   return parseConfig(process.env);
 }
 
-/** Variables of the command and of tests. */
+/** Variables of the command line and of tests. */
 const OTHER_VARIABLES = new Set(["CYRNEL_URL", "CYRNEL_TIMINGS"]);
-/** What Kubernetes sets in every pod for a service that is called `cyrnel` or `cyrnel-…`. */
+/** Variables that Kubernetes sets in every pod for a service named `cyrnel` or `cyrnel-…`. */
 const SERVICE_LINK =
   /_SERVICE_(?:HOST|PORT)(?:_\w+)?$|_PORT(?:_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?)?$/;
 const MAX_NEAR_NAMES = 2;
 
-/** A sentence for each variable that is called like one of the server's and is none: most often it is misspelt. */
+/** Returns a message for each unknown variable with the server's prefix, which is usually a typo. */
 export function listUnknownVariables(environment: Record<string, string | undefined>): string[] {
   const known = Object.keys(CONFIG_VARIABLES);
   return Object.keys(environment)
@@ -110,7 +111,7 @@ export function listUnknownVariables(environment: Record<string, string | undefi
     });
 }
 
-/** Problems of two variables together. A variable that is wrong by itself is reported as that only. */
+/** Reports conflicts between two variables. A variable that is already invalid by itself is skipped. */
 function listContradictions(
   environment: Record<string, string | undefined>,
   config: Config,
@@ -149,13 +150,13 @@ function listContradictions(
   return problems;
 }
 
-/** 127.0.0.0/8, ::1 and `localhost`. */
+/** Returns true for 127.0.0.0/8, ::1 and `localhost`. */
 export function isLoopbackHost(host: string): boolean {
   const name = host.toLowerCase();
   return name === "localhost" || name === "::1" || (isIP(name) === 4 && name.startsWith("127."));
 }
 
-/** One message with every problem, for the terminal. */
+/** Formats all problems as one message for the terminal. */
 export function formatProblems(problems: string[]): string {
   const heading =
     problems.length === 1

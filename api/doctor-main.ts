@@ -1,6 +1,6 @@
 /**
- * `cyrnel doctor`: reports whether a server would start here and which isolation its runs would have. Prints one JSON
- * object and changes nothing. Exit code 0: it would start; 1: something is missing or wrong, named in the output.
+ * `cyrnel doctor`: reports whether a server would start here and how its runs would be isolated. Prints one JSON
+ * object and changes nothing. Exit code 0: it would start; 1: something is missing or wrong, as named in the output.
  */
 import { readFile } from "node:fs/promises";
 import path from "node:path";
@@ -14,14 +14,14 @@ import { createPool } from "./db/pool.ts";
 interface DatabaseState {
   kind: "embedded" | "given";
   ok: boolean;
-  /** A sentence. */
+  /** A complete sentence. */
   found: string;
   fix?: string;
 }
 
 interface Answer {
   ok: boolean;
-  /** Problems of the configuration. If there are any, checks that depend on it are skipped. */
+  /** Configuration problems. If there are any, checks that depend on the configuration are skipped. */
   problems: string[];
   isolation: Diagnosis & { asked: IsolationLevel };
   database: DatabaseState | null;
@@ -58,7 +58,7 @@ function examineDatabase({ databaseUrl, dataDirectory }: Config): Promise<Databa
   return databaseUrl === null ? examineEmbedded(dataDirectory) : examineGiven(databaseUrl);
 }
 
-/** Does not start Postgres, which only a server does. */
+/** Checks the data directory without starting Postgres, which only a server does. */
 async function examineEmbedded(dataDirectory: string): Promise<DatabaseState> {
   const kind = "embedded" as const;
   try {

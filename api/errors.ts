@@ -1,9 +1,9 @@
 /**
- * The catalogue of every error code that HTTP clients can receive. docs/errors.md documents each code; a test
- * compares the two and the OpenAPI document.
+ * The catalog of all error codes that HTTP clients can receive. docs/errors.md documents each code; a test compares
+ * it, the catalog and the OpenAPI document.
  */
 
-/** Code -> HTTP status and, for 5xx, the generic sentence for clients (only the log gets the real cause). */
+/** Code -> HTTP status and, for 5xx, the generic message for clients. The real cause is only logged. */
 export const ERROR_CATALOGUE = {
   invalid_json: { status: 400 },
   invalid_request: { status: 400 },
@@ -79,7 +79,7 @@ export const ERROR_CATALOGUE = {
 
 export type ErrorCode = keyof typeof ERROR_CATALOGUE;
 
-/** One problem of a request, with its path in the request (`body.options.timeout`). */
+/** One problem in a request, with its path (`body.options.timeout`). */
 export interface ErrorIssue {
   path: string;
   message: string;
@@ -93,8 +93,8 @@ export interface AppErrorOptions {
 }
 
 /**
- * An error that HTTP clients receive. The message is a sentence for a user (what was expected, what was found, what
- * to do) and never contains a secret, a stack or script source.
+ * An error that HTTP clients receive. The message says what was expected, what was found and what to do. It never
+ * contains a secret, a stack or script source.
  */
 export class AppError extends Error {
   override readonly name = "AppError";

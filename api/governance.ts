@@ -35,18 +35,18 @@ export interface AccessDeps {
 export interface Governance extends AccessDeps, AsyncDisposable {
   recordCall(record: CallRecord): void;
   readonly watch: Pick<RevisionWatch, "follow" | "refresh">;
-  /** Returns whether the caller's scripts may import the package. For a run with two keys, both must allow it. */
+  /** Returns true if the caller's scripts may import the package. For a run with two keys, both must allow it. */
   mayImport(caller: CallCaller, packageName: string): boolean;
   recordInstallation(ended: EndedInstallation): void;
-  /** Records the files that a run left, and any limit that refused more. */
+  /** Records the files a run produced, and the limit that rejected any others. */
   recordArtifacts(left: LeftFiles, row: Pick<ProcessRow, "startedBy">): void;
-  /** Loads keys, roles and policies. Until then no tool is visible and no key is valid. */
+  /** Loads keys, roles and policies. Before that, no tool is visible and no key is valid. */
   start(): Promise<void>;
 }
 
 const MAX_NAMED_ARTIFACTS = 50;
 
-/** `createdBy` is the id of a key, `bootstrap` or `anonymous`. */
+/** `createdBy` is a key id, `bootstrap` or `anonymous`. */
 export type EndedInstallation = Pick<
   Installation,
   "id" | "name" | "range" | "version" | "state" | "error" | "createdBy"
@@ -64,7 +64,7 @@ export interface GovernanceOptions {
   redact?: <T>(json: T) => T;
 }
 
-/** Dispose after everything that records: disposing stores the waiting audit records, within a time limit. */
+/** Dispose of it after everything that records: disposal stores the waiting audit records, within a time limit. */
 export function createGovernance(options: GovernanceOptions): Governance {
   const { pool, config, log, listTools, redact } = options;
   const { defaultPolicy } = config;
@@ -143,7 +143,7 @@ interface CallRecorderOptions {
   withoutKey: "anonymous" | "bootstrap";
 }
 
-/** `id` is that of a key, `bootstrap` or `anonymous`. */
+/** `id` is a key id, `bootstrap` or `anonymous`. */
 function actorOf(id: string, keys: Pick<KeyVerifier, "find">): AuditActor {
   if (id === "anonymous" || id === "bootstrap") return { kind: id };
   return { kind: "key", id, name: keys.find(id)?.name ?? id };
@@ -157,7 +157,7 @@ const AUDIT_OUTCOMES = {
   unknown: "unknown",
 } as const satisfies Record<CallRecord["outcome"], AuditOutcome>;
 
-/** Never throws. */
+/** Returns a recorder that never throws. */
 function createCallRecorder(options: CallRecorderOptions): (record: CallRecord) => void {
   const { audit, keys, withoutKey } = options;
 
@@ -181,9 +181,9 @@ function createCallRecorder(options: CallRecorderOptions): (record: CallRecord) 
 }
 
 interface RoleDirectory {
-  /** Null for a deleted role: nothing is visible to it. */
+  /** Returns null for a deleted role, which can see nothing. */
   find(id: string): Visibility | null;
-  /** Package patterns of the role; empty for a deleted one. */
+  /** Returns the role's package patterns, or an empty list for a deleted role. */
   packagesOf(id: string): readonly string[];
 }
 
@@ -223,7 +223,7 @@ function rolesOf({ keyId, roleId, startedBy }: CallCaller, keys: GateParts["keys
 }
 
 /**
- * Decides role visibility and policies of all tool calls, from memory. While keys, roles or rules are unknown, no
+ * Applies role visibility and policies to all tool calls, from memory. Until keys, roles and rules are loaded, no
  * tool is visible and no call is allowed.
  */
 export function createGate({ watch, keys, roles, policies }: GateParts): CallGate {

@@ -1,6 +1,6 @@
 /**
- * The server process: configuration, database, server, signals, exit codes. Apart from config.ts the only reader of
- * process.env. The only file that installs signal handlers and exits.
+ * The server process: configuration, database, server, signals and exit codes. Only this file installs signal
+ * handlers and exits, and only this file and config.ts read process.env.
  */
 import type { AddressInfo } from "node:net";
 import { performance } from "node:perf_hooks";
@@ -25,24 +25,22 @@ import { findKeyring } from "./secrets/server-keyring.ts";
 import { type CyrnelServer, openServer } from "./server.ts";
 import { describeStartFailure, requireFolders, requireFreePort, UnusableFolder } from "./start-checks.ts";
 
-/** sysexits.h */
 const EX_CONFIG = 78;
 const STANDARD_OUTPUT = 1;
 const STANDARD_ERROR = 2;
 const SLOW_STEP_MS = 1000;
-/** Added to the time that runs are given: killing, storing, closing, stopping the embedded Postgres. */
+/** Time added to that for runs, for killing and storing them, closing, and stopping the embedded Postgres. */
 const CLOSE_TIMEOUT_MS = 45_000;
-/** See collectWhenIdle. */
 const IDLE_LOOK_MS = 10_000;
 const MAX_IDLE_UTILIZATION = 0.05;
 const MIN_GARBAGE_BYTES = 16 * 1024 * 1024;
 const STOP_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"] as const;
 /**
- * Under npm, Ctrl-C arrives twice: from the terminal and from npm. A signal this soon after the first is not a second
- * request.
+ * Under npm, Ctrl-C arrives twice: from the terminal and from npm. A signal this soon after the first does not count
+ * as a second request.
  */
 const SAME_SIGNAL_MS = 1000;
-/** Excludes signals for processor faults: a handler would keep the process from dying of them. */
+/** Signals for which closeWithGrace must install no handler. A process must die of processor faults, for example. */
 const OWN_SIGNALS = [
   ...STOP_SIGNALS,
   "SIGILL",
@@ -54,15 +52,16 @@ const OWN_SIGNALS = [
   "SIGUSR2",
 ] satisfies closeWithGrace.AllEvents[];
 
-// Without a handler SIGUSR1 opens Node's inspector: anyone on this machine could then run code in this process.
+// Without a handler, SIGUSR1 opens Node's inspector, through which anyone on this machine could run code in this
+// process.
 process.on("SIGUSR1", () => {});
-// The default action would end the process without stopping the embedded Postgres and the children.
+// The default action would end the process without stopping the embedded Postgres and the child processes.
 process.on("SIGUSR2", () => {});
 
 // The initial environment contains keys, and deleting them below does not remove them from /proc/<pid>/environ.
 hideMemory();
 
-// The reader may be gone (a pipe, a restarting journal). Keep running.
+// Keep running if the reader is gone (a closed pipe, a restarting journal).
 process.stderr.on("error", () => {});
 
 const parsed = parseConfig(process.env);
@@ -79,14 +78,14 @@ if (descriptors !== null && descriptors < MIN_DESCRIPTORS) {
   process.exit(1);
 }
 for (const sentence of listUnknownVariables(process.env)) process.stderr.write(`cyrnel: ${sentence}\n`);
-// Child processes must not inherit them.
+// Child processes must not inherit keys.
 delete process.env.CYRNEL_API_KEY;
 delete process.env.DATABASE_URL;
 delete process.env.CYRNEL_SECRETS_KEY;
 delete process.env.CYRNEL_SECRETS_PREVIOUS_KEYS;
 delete process.env.OTEL_EXPORTER_OTLP_HEADERS;
 
-/** Knows no secret yet; the server adds them. */
+/** Starts without secrets; the server adds them. */
 const redactor = createRedactor();
 const resources = new AsyncDisposableStack();
 const output = resources.use(
@@ -94,14 +93,13 @@ const output = resources.use(
 );
 let reports = 0;
 const stopping = new AbortController();
-/** Reason why this server stops by itself. */
 let failure: string | null = null;
 const grace = closeWithGrace(
   { delay: config.shutdownTimeoutMs + CLOSE_TIMEOUT_MS, logger: { error: report }, skip: OWN_SIGNALS },
   async ({ err }) => {
     if (err) report(err);
     stopping.abort();
-    // Let the start finish, so that everything it opened can be closed.
+    // Let the startup finish, so that everything it opened can be closed.
     await starting.catch(() => {});
     await resources.disposeAsync();
     if (failure !== null) process.exit(1);
@@ -166,7 +164,7 @@ async function start(config: Config): Promise<void> {
   if (isatty(STANDARD_ERROR)) process.stderr.write(`Console: ${url}\n`);
 }
 
-/** Names a slow step of the start, unless the step reports something itself. */
+/** Reports a slow startup step by name, unless the step reports something itself. */
 async function during<T>(step: string, work: Promise<T>): Promise<T> {
   const before = reports;
   const timer = setTimeout(() => reports === before && report(step), SLOW_STEP_MS);
@@ -192,9 +190,9 @@ function stop(signal: string): void {
 }
 
 /**
- * V8 collects garbage when the heap has grown, which that of an idle server does not: memory used at start or in a
- * busy hour would stay, together with memory that C code has freed since. A collection stops the server for 50 to 100
- * ms, so it waits until there is something to gain.
+ * V8 collects garbage only when the heap has grown, which does not happen on an idle server. Memory from startup or a
+ * busy hour, and memory freed by C code, would never be returned to the system. A collection stops the server for 50
+ * to 100 ms, so it runs only if there is enough to gain.
  */
 function collectWhenIdle(): Disposable {
   let keptBytes = 0;
@@ -205,7 +203,7 @@ function collectWhenIdle(): Disposable {
     before = now;
     if (utilization > MAX_IDLE_UTILIZATION) return;
     if (getHeapStatistics().used_heap_size - keptBytes < MIN_GARBAGE_BYTES) return;
-    // Only a context created after the flag has the function.
+    // Only a context created after setting the flag has `gc`.
     setFlagsFromString("--expose-gc");
     runInNewContext("gc()");
     setFlagsFromString("--no-expose-gc");
@@ -220,7 +218,7 @@ function onTakenOver(): void {
   close();
 }
 
-/** Runs once, because a second call would exit before everything is closed. */
+/** Runs only once, because a second call would exit before everything is closed. */
 function close(): void {
   if (!stopping.signal.aborted) grace.close();
 }
@@ -229,7 +227,7 @@ function onStuck(reason: string): void {
   endBy(`This server exits to be restarted: ${reason}.`);
 }
 
-/** Shuts down in order with exit code 1; the reason is the last line. */
+/** Shuts down in order with exit code 1 and prints the reason as the last line. */
 function endBy(reason: string): void {
   failure = reason;
   report(failure);
@@ -245,14 +243,14 @@ function onMigrate(pending: readonly string[]): void {
   report(`migrating the database (${names}); on a large database this takes minutes`);
 }
 
-/** For the operator, on standard error; the log is on standard output. */
+/** Writes for the operator to standard error; the log goes to standard output. */
 function report(message: unknown): void {
   reports += 1;
   const text = message instanceof Error ? (message.stack ?? message.message) : String(message);
   process.stderr.write(`cyrnel: ${redactor.text(text)}\n`);
 }
 
-/** Returns whether another attempt would fail too. */
+/** Returns true if another attempt would fail too. */
 function isMisconfigured(error: unknown): boolean {
   return (
     (error instanceof DatabaseRefused && !(error instanceof DatabaseInUse)) ||
@@ -261,7 +259,7 @@ function isMisconfigured(error: unknown): boolean {
   );
 }
 
-/** Contains the bound address, which may be every address, and `url`, which works from this machine. */
+/** Contains the bound address, which may be every address, and a `url` that works from this machine. */
 function describeStart(
   { address, family, port }: AddressInfo,
   url: string,

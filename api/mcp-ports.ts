@@ -18,7 +18,7 @@ import type { ProcessService } from "./processes/service.ts";
 import type { Redactor } from "./secrets/redactor.ts";
 import type { Tools } from "./tools/service.ts";
 
-/** Longest delay of a response by its audit record. */
+/** Maximum time for which a response waits for its audit record. */
 const MAX_RECORD_MS = 3000;
 
 export interface McpPortsOptions {
@@ -53,7 +53,7 @@ export function createMcpPorts(options: McpPortsOptions): McpPorts {
         message: redactor.text(message),
         ...(issues && {
           issues: issues.map(({ path, message: text }) => ({
-            // MCP has no body: the names are those of the arguments.
+            // MCP has no body, so the path uses argument names.
             path: redactor.text(path.replace(/^body\./, "")),
             message: redactor.text(text),
           })),
@@ -125,7 +125,7 @@ function toBody({ script, timeoutMs, ref, input, files, name }: Script): Record<
   };
 }
 
-/** As in the audit records of HTTP requests: data that a client gives a script is confidential. */
+/** Like the audit records of HTTP requests, hides the confidential data that clients pass to scripts. */
 const COVERED = "[redacted]";
 
 /** Argument names that differ from HTTP bodies. */
@@ -182,9 +182,9 @@ function listSlices({ results }: ProcessView, stream: "stdout" | "stderr"): Leve
   }
 }
 
-/** Stopping something must not fail because no record can be stored. */
+/** Denying must not fail because its audit record cannot be stored. */
 const ALWAYS_ADMITTED = "approval.deny";
-/** The row of a process names its key, so the response does not wait for the record. */
+/** The process row names its key, so the response does not wait for the audit record. */
 const NOT_AWAITED = "process.create";
 
 async function recorded<T>(

@@ -14,7 +14,6 @@ import { createRedactor } from "#api/secrets/redactor.ts";
 const MAX_LINE_CHARACTERS = 120;
 const FILE = fileURLToPath(new URL("../docs/openapi.json", import.meta.url));
 
-/** Describes a server with the default configuration. */
 export async function printOpenApiDocument(): Promise<string> {
   const parsed = parseConfig({});
   if (!parsed.ok) throw new Error(parsed.problems.join("\n"));
@@ -27,7 +26,7 @@ export async function printOpenApiDocument(): Promise<string> {
   }
 }
 
-/** Prints each value on one line if that fits, so that the file can be read and compared by lines. */
+/** Prints each value on one line if it fits, so that the file is readable and diffs are small. */
 function printJson(value: unknown, indent = "", room = MAX_LINE_CHARACTERS): string {
   const line = JSON.stringify(value, null, 1).replace(/\n\s*/g, " ");
   if (line.length <= room || value === null || typeof value !== "object") return line;
@@ -41,7 +40,7 @@ function printJson(value: unknown, indent = "", room = MAX_LINE_CHARACTERS): str
 }
 
 /**
- * Dependencies for building the app only to describe it: registering routes uses none of them, serving would throw.
+ * Dependencies for building the app only to describe it. Registering routes uses none of them; serving would throw.
  */
 export function describeOnly(logger: FastifyBaseLogger): AppDeps {
   return {
@@ -68,7 +67,7 @@ export function describeOnly(logger: FastifyBaseLogger): AppDeps {
       policies: unused("policies"),
       gate: unused("gate"),
       trail: unused("trail"),
-      // Every changing request uses this part, so tests can try the HTTP layer alone.
+      // Every modifying request uses this part, so that tests can try the HTTP layer alone.
       audit: { admit: async () => {}, record: () => {}, recordStored: async () => {} },
     },
   };

@@ -1,6 +1,6 @@
 /**
- * One server in this process: its features over an open database, built, recovered and ready to listen, and the order
- * in which all of it ends. Opens no database, reads no environment variable, handles no signal.
+ * One server in this process: creates its features on an open database, recovers, and defines the shutdown order.
+ * Opens no database, reads no environment variable and handles no signal.
  */
 import type { AddressInfo } from "node:net";
 import path from "node:path";
@@ -48,22 +48,26 @@ import { listKnownTools } from "./tools/store.ts";
 import { createStrictChecks } from "./tools/validation/strict-checks.ts";
 
 export interface ServerDeps {
-  /** Migrated, and of this server only. Closed by the caller. `priorityPool`: see Database; default: the same. */
+  /**
+   * Migrated database, used by this server only and closed by the caller. `priorityPool` defaults to `pool`; see
+   * Database.
+   */
   database: { pool: Pool; priorityPool?: Pool; watch: { readonly reachable: boolean } };
   logger: FastifyBaseLogger;
-  /** What the logger writes into, for `GET /logs`. Default: an empty one. */
   logRing?: LogRing;
-  /** Default: the bundled modules. */
   builtins?: readonly BuiltinModule[];
-  /** The folder of the packages that come with the server. Default: where the build puts them; null: they are not stored. */
+  /** Folder of the packages that ship with the server. Defaults to where the build puts them; null skips them. */
   starterPackages?: string | null;
-  /** What scripts are given instead of the tools of installed services. */
+  /** Tools for scripts, in place of those of installed services. */
   tools?: ToolHost;
-  /** What secrets are sealed with. Default: the keys of the configuration; without any, secrets are refused. */
+  /** Keys for sealing secrets. Defaults to those of the configuration; without any, secrets are rejected. */
   keyring?: Keyring;
-  /** This server does its work no more and has to be started anew; the sentence says why. Default: it goes on as it is. */
+  /**
+   * Called when this server no longer does its work and must be restarted; `reason` is a sentence. By default it
+   * keeps running.
+   */
   onStuck?: ((reason: string) => void) | undefined;
-  /** The one that the logger was made with. Default: a fresh one, which the log does not know. */
+  /** Redactor the logger was created with. Defaults to a new one, which the log does not use. */
   redactor?: Redactor;
 }
 
@@ -73,20 +77,22 @@ export interface CyrnelServer extends AsyncDisposable {
   readonly services: Services;
   readonly tools: Tools;
   readonly governance: Governance;
-  /** Listens as configured; the address as a URL. */
+  /** Listens as configured and returns the address as a URL. */
   listen(): Promise<string>;
-  /** Not ready from now on, but still takes what it is sent. New runs are left to other servers, if there are any. */
+  /**
+   * Reports not ready from now on, but still accepts requests. New runs are left to other servers, if there are any.
+   */
   leave(): void;
   /**
-   * Takes no new work, lets runs finish for `shutdownTimeoutMs`, ends the rest as interrupted, closes everything in
-   * reverse. Idempotent; bounded by `shutdownTimeoutMs` + about 30 s.
+   * Accepts no new work, lets runs finish for `shutdownTimeoutMs`, interrupts the rest, and closes everything in
+   * reverse order. Idempotent. Takes at most `shutdownTimeoutMs` + about 30 s.
    */
   stop(): Promise<void>;
 }
 
-/** How long a server that is asked something may be silent at least. */
+/** Minimum idle timeout for requests to other hosts. */
 const MIN_IDLE_TIMEOUT_MS = 300_000;
-/** Of one process or of one key: some more than an environment lets a script make at once. */
+/** Limit per process or key, somewhat above what an environment lets a script do at once. */
 const MAX_CALLS_IN_FLIGHT_PER_CALLER = 128;
 
 export async function openServer(config: Config, deps: ServerDeps): Promise<CyrnelServer> {
@@ -100,7 +106,7 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
   const vault = createVault(keyring, redactor);
   const fetch = undo.use(
     createGuardedFetch(config.egress, {
-      // A call may take as long as it is allowed to.
+      // A call may be silent for its complete time limit.
       idleTimeoutMs: Math.max(MIN_IDLE_TIMEOUT_MS, config.invokeTimeoutMs),
     }),
   );
@@ -116,7 +122,7 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
   );
   const registry = new RunRegistry();
   const metrics = createMetrics();
-  // Its libraries are loaded only where an endpoint is configured.
+  // Tracing libraries are loaded only if an endpoint is configured.
   const tracing =
     config.tracing === null
       ? null
@@ -313,12 +319,12 @@ export async function openServer(config: Config, deps: ServerDeps): Promise<Cyrn
   await modules.start({ bindings, activations: (id) => replicas.listActivations(id) });
   await replicas.start();
   undo.use(replicas);
-  // At once when runs have ended: what comes until then is handed on, what comes later is not accepted.
+  // Closes the app as soon as runs have ended: responses in progress are sent, and later requests are not accepted.
   const callsMs = () => config.shutdownTimeoutMs - lifecycle.drainingForMs;
   undo.defer(() => closeApp(app, () => tools.inFlight, callsMs()));
-  // When no run is left: uploads and downloads do not wait for a store that is silent.
+  // Comes after the last run: uploads and downloads do not wait for a storage that does not respond.
   undo.defer(() => storage.giveUp());
-  // Before connections are closed: their streams end.
+  // Ends approval streams before connections are closed.
   undo.use(approvals);
   undo.use(logs);
   undo.defer(() => processes.drain(config.shutdownTimeoutMs));

@@ -1,4 +1,7 @@
-/** Checks what a start would otherwise fail at later, after it has made a database and keys; and explains why a start failed. */
+/**
+ * Startup checks for problems that would otherwise surface only after a database and keys were created, and
+ * explanations of why a start failed.
+ */
 import { once } from "node:events";
 import { mkdir, mkdtemp, rmdir, stat } from "node:fs/promises";
 import { createServer } from "node:net";
@@ -6,12 +9,15 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import type { Config } from "./config.ts";
 
-/** Another start with the same settings fails too. The message is for the operator. */
+/**
+ * A folder that cannot be used, so another start with the same settings would fail too. The message is for the
+ * operator.
+ */
 export class UnusableFolder extends Error {
   override readonly name = "UnusableFolder";
 }
 
-/** Rejects as `listen` would: with code `EADDRINUSE`, for example. */
+/** Rejects like `listen`, for example with code `EADDRINUSE`. */
 export async function requireFreePort({ host, port }: Pick<Config, "host" | "port">): Promise<void> {
   if (port === 0) return;
   const server = createServer().listen({ host, port });
@@ -45,7 +51,10 @@ async function requireFolder(name: string, directory: string, remedy: string): P
   }
 }
 
-/** Node's recursive `mkdir` never ends below /proc, where no folder can be made. */
+/**
+ * Creates one level at a time, because Node's recursive `mkdir` never returns below /proc, where no folder can be
+ * created.
+ */
 async function makeStepByStep(directory: string): Promise<void> {
   const missing: string[] = [];
   let at = directory;
@@ -60,7 +69,7 @@ async function makeStepByStep(directory: string): Promise<void> {
     at = path.dirname(at);
   }
   for (const folder of missing.reverse()) {
-    // Others may traverse it, because Postgres may run as another user than root, but not list it.
+    // Others may traverse the folder, because Postgres may run as a user other than root, but not list it.
     await mkdir(folder, { mode: 0o711 }).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== "EEXIST") throw error;
     });
@@ -86,7 +95,7 @@ function describe({ code, path: where = "it", message }: NodeJS.ErrnoException):
   }
 }
 
-/** The sentence for the operator. */
+/** Returns the message for the operator. */
 export function describeStartFailure(error: unknown, { host, port }: Pick<Config, "host" | "port">): string {
   if (!(error instanceof Error)) return String(error);
   const { code, syscall } = error as NodeJS.ErrnoException;

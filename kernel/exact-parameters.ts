@@ -1,6 +1,6 @@
 /**
- * Validates parameters whose integers may be bigints, or strings of digits where the schema says `integer`. Ajv knows
- * numbers only, so it gets the nearest number instead.
+ * Validates parameters whose integers may be bigints, or strings of digits where the schema says `integer`. Ajv
+ * supports only numbers, so it receives the nearest number instead.
  */
 import type { ErrorObject, ValidateFunction } from "ajv";
 import { isDigits } from "#sdk";
@@ -11,14 +11,16 @@ interface Place {
   integer: bigint;
 }
 
-/** On success, replaces large integers by bigints; with `takesDigits`, strings of digits become integers too. */
+/**
+ * If valid, replaces large integers with bigints; with `takesDigits`, also converts strings of digits to integers.
+ */
 export function fitsWithIntegers(
   validate: ValidateFunction,
   takesDigits: boolean,
   parameters: Record<string, unknown>,
 ): boolean {
   const places: Place[] = [];
-  // `cyrnel.ask` may return any JSON value.
+  // `cyrnel.ask` may return any JSON value, so the parameters need not be an object.
   if (typeof parameters === "object" && parameters !== null) takeBigInts(parameters, places);
   const fits =
     validate(parameters) ||
@@ -40,7 +42,7 @@ function takeBigInts(node: object, places: Place[]): void {
   }
 }
 
-/** Returns whether it replaced any string. */
+/** Converts strings of digits to integers where the schema says `integer`. Returns true if it replaced any. */
 function takeDigits(
   root: object,
   errors: readonly ErrorObject[] | null | undefined,

@@ -60,7 +60,7 @@ function countBytes(text: string): number {
   let bytes = 0;
   for (let index = 0; index < text.length && bytes <= MAX_FILE_NAME_BYTES; index++) {
     const unit = text.charCodeAt(index);
-    // Each half of a surrogate pair counts two of its four bytes.
+    // Each half of a surrogate pair counts as two of its four bytes.
     bytes += unit < 0x80 ? 1 : unit < 0x800 || (unit & 0xf800) === 0xd800 ? 2 : 3;
   }
   return bytes;
@@ -111,7 +111,7 @@ export function isTextType(contentType: string): boolean {
   return TEXT_TYPE.test(contentType);
 }
 
-/** Returns a media type without parameters; `application/octet-stream` for unknown extensions. */
+/** Returns a media type without parameters, or `application/octet-stream` if the extension is unknown. */
 export function contentTypeOf(name: string): string {
   const extension = /\.([a-z0-9]+)$/i.exec(name)?.[1]?.toLowerCase() ?? "";
   return Object.hasOwn(TYPES, extension) ? (TYPES[extension] as string) : "application/octet-stream";

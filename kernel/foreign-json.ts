@@ -23,14 +23,14 @@ export function ownList(value: unknown, key: string): unknown[] {
   return Array.isArray(found) ? found : [];
 }
 
-/** Leaves out undefined members. */
+/** Returns the members whose value is not undefined. */
 export function defined<T extends Fields>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never;
 }
 
 /**
- * Follows a reference inside a document (`#`, `#/$defs/name`; RFC 6901, section 6). Returns undefined if it leads
- * nowhere or outside.
+ * Follows a reference inside a document (`#`, `#/$defs/name`; RFC 6901, section 6). Returns undefined if its target
+ * is missing or outside the document.
  */
 export function resolveReference(root: unknown, reference: string): unknown {
   if (reference !== "#" && !reference.startsWith("#/")) return undefined;

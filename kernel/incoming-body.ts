@@ -1,19 +1,20 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { OpenStream } from "#sdk";
 
-/** Larger bodies reach a script as a file or a stream. */
+/** Scripts receive larger bodies as a file or a stream. */
 export const MAX_INLINE_BYTES = 1024 * 1024;
-/** A body that ends sooner is passed inline. */
+/** A body that ends within this time is passed inline. */
 const STREAM_AFTER_MS = 250;
 
 export interface IncomingBody {
   readonly size: number;
   /**
-   * Reads until the body ends, exceeds `maxBytes`, or a non-null `maxMs` has passed. Returns true if it has ended.
+   * Reads until the body ends, exceeds `maxBytes`, or a non-null `maxMs` has passed. Returns true if the body has
+   * ended.
    */
   take(maxBytes: number, maxMs: number | null): Promise<boolean>;
   bytes(): Buffer<ArrayBuffer>;
-  /** Yields the whole body, beginning with the bytes that `take` has read. */
+  /** Yields the complete body, beginning with the bytes that `take` has read. */
   stream(): AsyncGenerator<Uint8Array>;
   /** Closes the connection unless the body has ended. Idempotent. */
   close(): void;
@@ -28,7 +29,7 @@ export function openBody(response: Response): IncomingBody {
   function read(): ReturnType<typeof reader.read> {
     if (reading === null) {
       reading = reader.read();
-      // It may fail before anyone waits for it.
+      // The read may fail before anyone awaits it.
       reading.catch(() => {});
     }
     return reading;
@@ -71,8 +72,8 @@ export function openBody(response: Response): IncomingBody {
 }
 
 /**
- * Begins to read the response to a script's `fetch`. Without a `stream` the body is read whole. So is a body of a
- * known, allowed length: a replayed run then gets it again however late it reads, unlike a stream.
+ * Begins to read the response to a script's `fetch`. Reads the body completely if there is no `stream`, or if its
+ * length is known and allowed: a replayed run then gets it again however late it reads, unlike a stream.
  */
 export async function beginBody(
   response: Response,

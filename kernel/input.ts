@@ -1,17 +1,16 @@
 import { Buffer } from "node:buffer";
 import type { InvokeInput } from "#sdk";
-// Imported directly: the command loads this file for every script, and the whole SDK would load zod.
+// Import this file directly: the command loads it for every script, and the complete SDK would load zod.
 import { isRawInteger, mayHoldLargeInteger, parseExactJson } from "../sdk/exact-json.ts";
 import { measureDepth } from "./json-depth.ts";
 import { settleIntegers } from "./tool-docs/large-integers.ts";
 
 export { isRawInteger, parseExactJson };
 
-/** UTF-8 bytes of JSON text. */
 export const MAX_INPUT_BYTES = 1024 * 1024;
 export const MAX_INPUT_DEPTH = 64;
 
-/** Returns the JSON text of an input, or a problem that completes "`input` …". Never throws. */
+/** Returns an input's JSON text, or a problem that completes "`input` …". Never throws. */
 export function writeInput(input: unknown): { text: string } | { problem: string } {
   let text: string | undefined;
   try {

@@ -5,10 +5,7 @@ const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
-/**
- * Measures how deep JSON text nests, from its bytes; ignores brackets in strings. Stops once the depth exceeds
- * `limit`.
- */
+/** Returns the nesting depth of JSON text, ignoring brackets in strings. Stops once the depth exceeds `limit`. */
 export function measureDepth(json: Uint8Array, limit: number): number {
   let depth = 0;
   let deepest = 0;

@@ -1,18 +1,18 @@
 /**
- * Matches patterns of foreign schemas in linear time (RE2). RE2 lacks look-around and back references: such a pattern
- * is skipped where the service validates its own parameters again, and refused elsewhere.
+ * Matches patterns from foreign schemas in linear time (RE2). RE2 lacks look-around and back references. Such a
+ * pattern is skipped if the service validates its own parameters again, and causes an error otherwise.
  */
 import { RE2JS } from "re2js";
 
 export interface Pattern {
   test(text: string): boolean;
-  /** Ajv caches patterns by this text. */
+  /** Ajv caches patterns by this string. */
   toString(): string;
 }
 
 const MAX_PATTERN_CHARACTERS = 2000;
 
-/** Never throws: an unsupported pattern matches every text. */
+/** Compiles a pattern. Never throws: an unsupported pattern matches every text. */
 export function compilePattern(source: string): Pattern {
   try {
     return requirePattern(source);
@@ -21,7 +21,7 @@ export function compilePattern(source: string): Pattern {
   }
 }
 
-/** Throws Error if RE2 does not support the pattern. */
+/** Compiles a pattern. Throws Error if RE2 does not support it. */
 export function requirePattern(source: string): Pattern {
   if (source.length > MAX_PATTERN_CHARACTERS) {
     throw new Error(

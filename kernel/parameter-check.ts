@@ -1,6 +1,6 @@
 /**
- * Compiles validators of tool parameters and describes their errors. Runs in the server's validation thread and in
- * the local runtime.
+ * Compiles validators for tool parameters and describes their errors. Used by the server's validation thread and the
+ * local runtime.
  */
 import type { ErrorObject } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
@@ -20,22 +20,22 @@ export interface ParameterIssue {
 }
 
 /**
- * `parameters` turns strings of digits into integers where the schema says `integer`; `answer` does not. Both accept
+ * `parameters` converts strings of digits to integers where the schema says `integer`; `answer` does not. Both accept
  * bigints for integers. `strict` fills in no defaults and requires a schema that Ajv can check completely.
  */
 export type CheckKind = "parameters" | "answer" | "strict";
 
 export interface ParameterCheck {
-  /** Fills in defaults in place; returns whether the parameters are valid. */
+  /** Fills in defaults in place and returns whether the parameters are valid. */
   fits(parameters: Record<string, unknown>): boolean;
-  /** Faster check without bigints and strings of digits, which most parameters pass. */
+  /** A faster check without support for bigints and strings of digits, sufficient for most parameters. */
   fitsPlainly(parameters: Record<string, unknown>): boolean;
   listIssues(): ParameterIssue[];
 }
 
 /**
- * Expects a schema that is trusted or was bounded by `readSchema`. Throws if Ajv cannot compile it or, in a strict
- * check, if RE2 lacks one of its patterns.
+ * The schema must be trusted or limited by `readSchema`. Throws if Ajv cannot compile it or, in a strict check, if
+ * RE2 does not support one of its patterns.
  */
 export function compileCheck(schema: JSONSchema, kind: CheckKind = "parameters"): ParameterCheck {
   const isStrict = kind === "strict";
@@ -46,16 +46,16 @@ export function compileCheck(schema: JSONSchema, kind: CheckKind = "parameters")
     allErrors: true,
     verbose: true,
     useDefaults: !isStrict,
-    // Otherwise every object would have a property such as `constructor`.
+    // Without this, every object would have a property such as `constructor`.
     ownProperties: true,
     logger: false,
-    // Longer reference chains compile to calls, because inlining multiplies.
+    // Longer reference chains compile to calls, because inlining multiplies the code.
     inlineRefs: 20,
     // JSON parses 1e400 as Infinity, which would be sent as null.
     strictNumbers: true,
     code: { regExp: Object.assign(regExp, { code: regExp.name }) as never },
   });
-  // ajv-formats types its CommonJS exports; Node imports the function itself.
+  // ajv-formats types its CommonJS exports, but Node imports the function itself.
   (ajvFormats as unknown as (instance: unknown, options: unknown) => void)(ajv, { mode: "fast" });
   const validate = ajv.compile(schema);
   const fits = isStrict ? validate : fitsWithIntegers.bind(null, validate, kind === "parameters");

@@ -1,7 +1,7 @@
 /**
- * Patterns over tool paths such as `service.tool` or `service.group.tool`: `*` matches one segment, `**` any number
- * of them, and one `*` inside a segment any characters. The first segment names the service, the others the tool's
- * id.
+ * Patterns for tool paths such as `service.tool` or `service.group.tool`: `*` matches one segment, `**` any number of
+ * segments, and one `*` inside a segment any characters. The first segment names the service, the others form the
+ * tool's id.
  */
 
 export const MAX_PATTERN_CHARACTERS = 400;
@@ -15,7 +15,7 @@ export type SegmentTest =
 const ANY = { kind: "any" } as const;
 const DEEP = "**";
 
-/** Test of a tool's id, of one segment or several. */
+/** Compiled test for a tool id of one or more segments. */
 export type ToolTest =
   | { kind: "any" }
   /** With `below`, ids that start with these segments match too. */
@@ -42,7 +42,7 @@ export function testSegment(test: SegmentTest, text: string): boolean {
   }
 }
 
-/** Returns why a pattern is invalid, as a sentence, or null. */
+/** Returns a sentence that says why a pattern is invalid, or null. */
 export function findPatternProblem(pattern: string): string | null {
   if (pattern === "") return "expected a pattern such as service.tool, service.* or **";
   if (pattern.length > MAX_PATTERN_CHARACTERS) return `expected at most ${MAX_PATTERN_CHARACTERS} characters`;
@@ -64,8 +64,8 @@ function findSegmentProblem(segment: string): string | null {
 }
 
 /**
- * Compiles a valid pattern; an empty list matches no tool. With `below` it also matches tools below those it names: a
- * longer path must not evade a pattern that forbids.
+ * Compiles a valid pattern; an empty list matches no tool. With `below` it also matches tools nested below those it
+ * names, because a longer path must not evade a pattern that forbids.
  */
 export function compilePathPattern(pattern: string, below = false): PathTest[] {
   const [first = "", ...rest] = pattern
@@ -79,7 +79,7 @@ export function compilePathPattern(pattern: string, below = false): PathTest[] {
   ];
 }
 
-/** Compiles a pattern over a tool's id alone: `*` matches any id, otherwise as `compilePathPattern`. */
+/** Compiles a pattern for the tool id alone: `*` matches any id, otherwise like `compilePathPattern`. */
 export function compileToolPattern(pattern: string, below = false): ToolTest {
   return pattern === "*" ? ANY : compileTool(pattern.split("."), below);
 }
@@ -104,7 +104,7 @@ export function testTool(test: ToolTest, toolId: string): boolean {
   }
 }
 
-/** Backtracks only to the last `**`, so it takes at most the product of the two lengths. */
+/** Backtracks only to the last `**`, so the number of steps is at most the product of the two lengths. */
 function testSegments(tests: readonly (SegmentTest | typeof DEEP)[], segments: readonly string[]): boolean {
   let at = 0;
   let deepAt = -1;
@@ -128,7 +128,7 @@ function testSegments(tests: readonly (SegmentTest | typeof DEEP)[], segments: r
   return at === tests.length;
 }
 
-/** Compiles a name, `*`, `**`, or a name with one `*` in it. */
+/** Compiles a name, `*`, `**`, or a name that contains one `*`. */
 export function compileSegment(segment: string): SegmentTest {
   if (segment === "*" || segment === DEEP) return ANY;
   const star = segment.indexOf("*");
@@ -150,7 +150,7 @@ export interface ServiceEntries<T> {
   general: readonly PlacedEntry<T>[];
 }
 
-/** Returns the entries that may match the id, in order; the caller still tests each. */
+/** Returns the entries that may match the id, in order. The caller must still test each. */
 export function listNamed<T>(
   { named }: ServiceEntries<T>,
   toolId: string,
@@ -162,7 +162,10 @@ export function listNamed<T>(
   return [...found, named.get(toolId) ?? []];
 }
 
-/** Services whose entries stay sorted in memory. Hostile scripts choose ids, so their number is bounded. */
+/**
+ * Maximum number of services whose entries stay sorted in memory. It is limited because hostile scripts choose the
+ * ids.
+ */
 const MAX_INDEXED_SERVICES = 1000;
 
 export function createToolIndex<T>(

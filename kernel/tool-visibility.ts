@@ -1,6 +1,6 @@
 /**
- * Compiles roles into visibility tests. Deny wins, also for tools below the ones it names; an empty allow list allows
- * nothing.
+ * Compiles roles into visibility tests. Deny takes precedence and also covers tools nested below the ones it names;
+ * an empty allow list allows nothing.
  */
 import { compilePathPattern, createToolIndex, listNamed, testTool } from "./tool-patterns.ts";
 

@@ -38,7 +38,7 @@ export interface Refusals {
   reference?(): AppError;
 }
 
-/** Runs one change in a transaction. Pass `kinds` in the order of `RevisionKind`: see `lockRevision`. */
+/** Runs one change in a transaction. List `kinds` in the order of `RevisionKind`: see `lockRevision`. */
 export async function change<T>(
   { pool, watch }: ChangeOptions,
   kinds: readonly RevisionKind[],
@@ -62,7 +62,9 @@ function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : "";
 }
 
-/** Null means no expiry. Throws AppError `invalid_request` for a time in the past. */
+/**
+ * Returns null for a null text, which means no expiry. Throws AppError `invalid_request` if the time is in the past.
+ */
 export function readExpiry(text: string | null): Date | null {
   if (text === null) return null;
   const date = new Date(text);

@@ -1,4 +1,4 @@
-/** Routes shared by keys, roles and policies: list, create, delete. All need `keys:admin`. */
+/** Routes shared by keys, roles and policies: list, create and delete. All require `keys:admin`. */
 import type { FastifyInstance, FastifySchema } from "fastify";
 import { z } from "zod";
 import type { PageRequest } from "#api/bounds/page.ts";

@@ -36,12 +36,12 @@ export const servicePatternSchema = refuseProblems(z.string().max(200), (text) =
     : findPatternProblem(text),
 ).describe("A name, `*` for any service, or a name with one `*` in it.");
 
-/** `*` matches any characters. */
+/** Returns whether a pattern matches the name. `*` matches any characters. */
 export function fitsPatterns(patterns: readonly string[], name: string): boolean {
   return patterns.some((pattern) => pattern === "*" || fits(pattern.split("*"), name));
 }
 
-/** Linear in the length of the name, for any pattern. */
+/** Matches a name in linear time, for any pattern. */
 function fits(parts: readonly string[], name: string): boolean {
   const [first = "", ...rest] = parts;
   const last = rest.pop();

@@ -1,4 +1,4 @@
-/** Decisions: who decided, with what answer, once. The first counts; a later one is told of it. */
+/** Decisions about approvals. Only the first decision counts; later ones get an error that names it. */
 import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
@@ -15,17 +15,17 @@ import { answerId } from "./run-approvals.ts";
 import { type ApprovalRow, decideApproval } from "./store.ts";
 
 const MAX_ISSUES = 10;
-/** How long the answer to a decision waits for the run to go on. */
+/** Maximum time for which the response to a decision waits for the run to resume. */
 const MAX_MOVE_MS = 1000;
 
 export interface Deciding {
   approve(id: string, body: ApproveBody, decider: Decider): Promise<ApprovalRow>;
   deny(id: string, body: DenyBody, decider: Decider): Promise<ApprovalRow>;
-  /** Whether a decision is being taken here: who waits for it is told when everything that belongs to it is done. */
+  /** True while this server processes a decision about the approval, and will notify its run itself. */
   isDeciding(id: string): boolean;
 }
 
-/** `sweepSoon`: an approval was met whose time is over. */
+/** `sweepSoon` is called when an expired approval is found. */
 export function createDeciding(
   options: ApprovalsOptions,
   records: ApprovalRecords,
@@ -44,11 +44,11 @@ export function createDeciding(
     const { state, reason, answer } = decision;
     const owner = { kind: "approval" as const, id: answerId(id) };
     const kept = answer === undefined ? null : { owner, sealed: vault.seal(owner, answer) };
-    // The notice of it waits for us.
+    // The notification listener ignores this approval until the decision is complete.
     deciding.add(id);
     try {
       const { decided, isQueued } = await pool.begin(async (db) => {
-        // Sent at once, done in this order.
+        // Sent together and executed in this order.
         const [, decided, isQueued] = await Promise.all([
           processes.lockForDecision(db, row.processId),
           decideApproval(db, id, { state, by: decider.name, reason }),
@@ -59,7 +59,7 @@ export function createDeciding(
       });
       if (decided !== null) {
         await beforeTelling().finally(() => announceDecision(processes, decided, isQueued));
-        // The next reader of the process finds it running.
+        // Waits so that the next reader of the process finds it running.
         await Promise.race([
           processes.whenResumed(row.processId),
           sleep(MAX_MOVE_MS, undefined, { ref: false }),
@@ -72,7 +72,7 @@ export function createDeciding(
     return acceptRepeated(id, decision, decider);
   }
 
-  /** It was decided already: the same decision of the same decider is no conflict. */
+  /** Accepts a repeated decision: the same decision by the same decider is not a conflict. */
   async function acceptRepeated(
     id: string,
     { state, reason, answer }: { state: "approved" | "denied"; reason: string | null; answer?: unknown },
@@ -142,7 +142,7 @@ export function createDeciding(
     }
   }
 
-  /** The rule that is made of an approval. Throws invalid_request where there is none that would be right. */
+  /** Returns the rule to create from an approval. Throws invalid_request if no rule would be correct. */
   function describeRule(
     { id, serviceId, toolId, processId, policyId, requestedBy, startedBy }: ApprovalRow,
     remember: NonNullable<ApproveBody["remember"]>,
@@ -181,9 +181,10 @@ export function createDeciding(
       const row = await requireDecidable(id, decider);
       const rule = remember && describeRule(row, remember, decider);
       const checking = checkData(row, data, decider);
-      // Once it is decided, only whether the data are the same matters.
+      // Once the approval is decided, the data need not be valid: they are only compared with the stored answer.
       const answer = await (row.state === "pending" ? checking : checking.catch(() => data));
-      // After the decision, because a refused one must not open anything; before the run goes on and asks again.
+      // Runs after the decision, because a rejected one must not create a rule, but before the run resumes and asks
+      // again.
       const beforeTelling = async () => {
         if (rule !== undefined) await options.remember(rule);
       };
@@ -197,7 +198,7 @@ export function createDeciding(
   };
 }
 
-/** Who decides can say it otherwise; the script that would be warned cannot. */
+/** Rejects numbers that would be rounded. The approver can write the value differently; the script could not. */
 function refuseRounding(answer: unknown, schema: JSONSchema | null): void {
   const issues: { path: string; message: string }[] = [];
   settleIntegers(answer, schema, "answer", ({ path = "" }) => {

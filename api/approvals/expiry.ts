@@ -1,13 +1,16 @@
-/** Approvals that expire: their time is over, or their tool is gone. The script is told, as of a denial. */
+/**
+ * Expires approvals whose time is over or whose tool was removed. The script is notified as if the request were
+ * denied.
+ */
 import type { ApprovalsOptions, WaitingProcesses } from "./ports.ts";
 import { type ApprovalRow, expireApproval, listDecided, listDue, listOrphans } from "./store.ts";
 
 const MAX_SWEPT = 200;
 
 export interface Expiry {
-  /** One look for what is due; also for decisions whose notice was lost. */
+  /** Expires due approvals and catches up on decisions whose notification was lost. */
   sweep(): Promise<void>;
-  /** A service or its tools have changed. */
+  /** Call when a service or its tools have changed. */
   expireOrphans(serviceId: string): Promise<void>;
 }
 
@@ -48,7 +51,7 @@ export function createExpiry({ pool, processes, audit }: ApprovalsOptions): Expi
   };
 }
 
-/** Told here and not only by the notice, so that what waits in this server goes on at once. */
+/** Notifies runs on this server directly, in addition to the database notification, so that they resume at once. */
 export function announceDecision(
   processes: WaitingProcesses,
   row: Pick<ApprovalRow, "id" | "processId" | "state" | "reason">,

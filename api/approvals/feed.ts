@@ -1,6 +1,6 @@
 /**
- * Who follows approvals live: each client reads from a bounded list of recent changes at its own pace. A client that
- * was away for longer than the list remembers is told to read the list anew.
+ * Live feed of approvals. Each client reads from a bounded list of recent changes at its own pace. A client that was
+ * disconnected for longer than the list covers is told to reload.
  */
 import { randomBytes } from "node:crypto";
 
@@ -14,7 +14,10 @@ const PING_INTERVAL_MS = 15_000;
 const MAX_ID_CHARACTERS = 40;
 
 export class ApprovalFeed {
-  /** Numbers of another server, or of this one before its last start, are not those of this list. */
+  /**
+   * Change numbers are valid only within one epoch: those of other servers, or from before a restart, do not match
+   * this list.
+   */
   readonly #epoch = randomBytes(6).toString("hex");
   readonly #changes: ApprovalChange[] = [];
   readonly #wakes = new Set<() => void>();
@@ -38,8 +41,8 @@ export class ApprovalFeed {
   }
 
   /**
-   * Server-sent events as text: `approval` for each change, `reset` when some were missed. `render` gives the JSON of an
-   * approval as it is now; null leaves it out.
+   * Yields server-sent events as text: `approval` for each change, `reset` if changes were missed. `render` returns
+   * the current JSON of an approval, or null to omit it.
    */
   async *follow(
     lastEventId: string | null,

@@ -1,18 +1,17 @@
-/** What the approvals feature takes and answers over HTTP. No behaviour. */
 import { z } from "zod";
 
 /**
- * The states of an approval. Every change is one statement of store.ts, guarded by `state = 'pending'`; a property test
- * walks all of them against every other event of the process.
+ * Approval states. Every transition is one statement in store.ts, guarded by `state = 'pending'`; a property test
+ * checks all of them against every other event of the process.
  *
- *                  a person approves          the run goes on with it (used_at)
+ *                  approver approves          the run resumes with it (used_at)
  *      pending ──────────────────────► approved ──────────────────────► used, once
- *         │ ├── a person denies ─────► denied
+ *         │ ├── approver denies ─────► denied
  *         │ └── expires_at passes,
  *         │     the process ends,
  *         │     the tool is removed,
  *         │     its run is gone ─────► expired
- *         └── asked for in one transaction with the pause of the run
+ *         └── created in one transaction with the pause of the run
  */
 export const APPROVAL_STATES = ["pending", "approved", "denied", "expired"] as const;
 export const APPROVAL_ID_PATTERN = /^apr_[A-Za-z0-9_-]{22}$/;

@@ -1,4 +1,4 @@
-/** What approvals need of the rest of the server, given to them as arguments. */
+/** Dependencies of approvals on the rest of the server. */
 import type { Db, Pool } from "#api/db/pool.ts";
 import type { JSONSchema } from "#sdk";
 import type { RememberedRule } from "../access/policies/service.ts";
@@ -10,12 +10,12 @@ import type { CallCaller, CallGate } from "../tools/contract.ts";
 import type { CheckOutcome } from "../tools/validation/validator.ts";
 import type { ApprovalRow } from "./store.ts";
 
-/** Who decides or reads. `name` is what a decision is signed with: the id of a key, `bootstrap` or `anonymous`. */
+/** A caller who decides or reads. `name` signs decisions: a key id, `bootstrap` or `anonymous`. */
 export interface Decider extends CallCaller {
   name: string;
 }
 
-/** What approvals need of the processes that wait for them. */
+/** Processes that wait for approvals. */
 export interface WaitingProcesses {
   lockForDecision(db: Db, processId: number): Promise<void>;
   requeue(db: Db, processId: number, approval: string): Promise<boolean>;
@@ -31,11 +31,11 @@ export interface ApprovalsOptions {
   redactor: Pick<Redactor, "value" | "text">;
   gate: Pick<CallGate, "canSee">;
   processes: WaitingProcesses;
-  /** For `remember`. */
+  /** Creates a rule, for `remember`. */
   remember(rule: RememberedRule): Promise<unknown>;
   keys: Pick<KeyVerifier, "find">;
   audit: Pick<AuditLog, "record">;
-  /** Checks an answer against a schema of the script's. */
+  /** Validates an answer against a schema from the script. */
   checkAnswer(decider: string, hash: string, schema: JSONSchema, data: unknown): Promise<CheckOutcome>;
   allowSelfApproval: boolean;
   ttlMs: number;

@@ -1,4 +1,3 @@
-/** Approvals as callers are shown them: what their role hides is not there, what is secret is replaced. */
 import { withDigits } from "#sdk";
 import { AppError } from "../errors.ts";
 import { type Caller, rightsOf } from "../http/auth.ts";
@@ -9,17 +8,15 @@ import { type ApprovalRow, findApproval } from "./store.ts";
 
 export interface ApprovalRecords {
   isVisible(row: ApprovalRow, reader: CallCaller): boolean;
-  /** Throws AppError `not_found`, also for what is hidden from the reader. */
+  /** Throws AppError `not_found`, also if the approval is hidden from the reader. */
   require(id: string, reader: CallCaller): Promise<ApprovalRow>;
-  /** What it is about, as it was asked for. */
   readContent(id: string): Promise<ApprovalContent>;
   toRecord(row: ApprovalRow): Promise<ApprovalRecord>;
 }
 
-/** Of a call or of a question. */
 export interface ApprovalContent {
   parameters?: unknown;
-  /** Absent: the parameters name none. */
+  /** Missing if the parameters name no files. */
   files?: ApprovalRecord["files"];
   schema?: Record<string, unknown> | null;
 }
@@ -63,12 +60,12 @@ export function toDecider(caller: Caller | null): Decider {
   return { name: caller?.id ?? "", ...rightsOf(caller) };
 }
 
-/** Whether the caller submitted the process or started the run: then it is not the one to decide about it. */
+/** Returns true if the caller submitted the process or started the run, and so must not decide. */
 export function isOwnRequest(
   { requestedBy, startedBy }: Pick<ApprovalSummary, "requestedBy" | "startedBy">,
   callerId: string,
 ): boolean {
-  // In anonymous mode all callers are the same one, so there is no second person to decide.
+  // In anonymous mode all callers are the same, so there is no second person to decide.
   return callerId !== "anonymous" && (requestedBy === callerId || startedBy === callerId);
 }
 

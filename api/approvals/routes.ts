@@ -1,4 +1,3 @@
-/** The approvals over HTTP: paths, scopes, status codes. Rules are in service.ts. */
 import { z } from "zod";
 import { clientGone } from "../http/answers.ts";
 import type { App } from "../http/app-type.ts";
@@ -19,7 +18,7 @@ import type { Approvals } from "./service.ts";
 
 const listing = createListing("approvals", z.int().positive());
 const tags = ["approvals"];
-// Reading too: parameters of calls are for those who decide about them.
+// Reading needs the scope too, because call parameters are shown only to approvers.
 const deciding = { onRequest: requireScope("approvals:decide") };
 const params = approvalParamsSchema;
 
@@ -65,7 +64,7 @@ export function registerApprovalRoutes(app: App, approvals: Approvals): void {
     async (request, reply) => {
       const lastEventId = request.headers["last-event-id"] || null;
       const events = approvals.follow(lastEventId, toDecider(request.caller), clientGone(reply));
-      // The schema documents the text; fastify pipes a stream of it.
+      // The schema documents text, but fastify pipes a stream of it.
       return reply.send(openEventStream(reply, events) as never);
     },
   );

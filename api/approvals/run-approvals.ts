@@ -1,4 +1,4 @@
-/** What runs need of approvals: to have one made, to be told, to use it once. Content is sealed before it is stored. */
+/** Approvals for runs: creating, listing and using them. Content is sealed before it is stored. */
 import { randomBytes } from "node:crypto";
 import type { PreparedApproval } from "#api/processes/model/calls.ts";
 import type { ApprovalStore, NewApproval } from "#api/processes/pausing/approvals.ts";
@@ -18,7 +18,7 @@ export function createApprovalStore(
   vault: Pick<Vault, "seal" | "keep" | "recall">,
   ttlMs: number,
 ): ApprovalStore {
-  /** Sealed and not stored yet, by the object that the run holds. */
+  /** Sealed rows that are not stored yet, by the object the run holds. */
   const prepared = new WeakMap<PreparedApproval, { row: NewApprovalRow; content: KeptValue }>();
   return {
     prepare(asked: NewApproval) {
@@ -44,7 +44,6 @@ export function createApprovalStore(
         if (one === undefined) throw new Error(`the approval ${approval.id} was not prepared here`);
         return one;
       });
-      // Sent together.
       await Promise.all([
         insertApprovals(
           db,
@@ -68,7 +67,6 @@ export function createApprovalStore(
   };
 }
 
-/** The owner of what a person answered. */
 export function answerId(id: string): string {
   return `${id}:answer`;
 }

@@ -1,4 +1,3 @@
-/** What can be done with approvals: list, read, decide once, follow live, let them expire. */
 import { type PageRequest, readNumberedPage } from "#api/bounds/page.ts";
 import { createDeciding } from "./deciding.ts";
 import { createExpiry } from "./expiry.ts";
@@ -17,17 +16,16 @@ export interface Approvals extends AsyncDisposable {
   ): Promise<{ approvals: ApprovalSummary[]; next: number | null }>;
   /** Throws AppError `not_found`. */
   get(id: string, reader: Decider): Promise<ApprovalRecord>;
-  /** Throws AppError `not_found`, `self_approval`, `already_decided`, `approval_expired`, `invalid_request`. */
+  /** Throws AppError `not_found`, `self_approval`, `already_decided`, `approval_expired` or `invalid_request`. */
   approve(id: string, body: ApproveBody, decider: Decider): Promise<ApprovalRecord>;
   deny(id: string, body: DenyBody, decider: Decider): Promise<ApprovalRecord>;
   follow(lastEventId: string | null, reader: Decider, signal: AbortSignal): AsyncGenerator<string, void>;
-  /** A service or its tools have changed: what waits for a tool that is gone expires. */
+  /** Call when a service or its tools have changed: approvals for removed tools expire. */
   forgetTools(serviceId: string): void;
-  /** What waits for people on the whole database. */
+  /** Measures the pending approvals and paused runs in the database. */
   measureWaiting(): Promise<{ approvals: number; oldestMs: number; paused: number }>;
-  /** Begins to listen and to let approvals expire. */
   start(): Promise<void>;
-  /** One look for what is due; also runs by itself. */
+  /** Expires due approvals; also runs regularly by itself. */
   sweep(): Promise<void>;
 }
 
@@ -39,7 +37,7 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
   const deciding = createDeciding(options, records, () => void expiry.sweep().catch(() => {}));
   let watch: ApprovalWatch | null = null;
 
-  /** Of a decision that another server may have taken. */
+  /** Handles a change that another server may have made. */
   async function onNotice(id: string): Promise<void> {
     try {
       const [row] = await listDecided(pool, [id]);

@@ -1,4 +1,3 @@
-/** The statements on `approvals`, one function each. Every decision is guarded by the state it may come from. */
 import type { PageRequest } from "#api/bounds/page.ts";
 import type { Db, Fragment } from "#api/db/pool.ts";
 import type { ApprovalFilter, ApprovalSummary } from "./model.ts";
@@ -45,8 +44,10 @@ export type NewApprovalRow = Pick<
   | "policyId"
 >;
 
-/** Who asks is read from the process. */
-/** Those that are there already stay as they are: an earlier attempt may have been committed and its answer lost. */
+/**
+ * Keeps existing rows, because an earlier attempt may have been committed and its reply lost. The requester is read
+ * from the process.
+ */
 export async function insertApprovals(db: Db, rows: readonly NewApprovalRow[], ttlMs: number): Promise<void> {
   if (rows.length === 0) return;
   const json = JSON.stringify(rows.map((row) => ({ ...row, digest: row.digest.toString("hex") })));
@@ -71,7 +72,6 @@ export async function findApproval(db: Db, id: string): Promise<ApprovalRow | nu
   return row ?? null;
 }
 
-/** Newest first, below a position. */
 export async function listApprovals(
   db: Db,
   { state, processId, serviceId }: ApprovalFilter,
@@ -86,7 +86,7 @@ export async function listApprovals(
     order by position desc limit ${limit}`;
 }
 
-/** Of the run that has a checkpoint, in the order of asking. */
+/** Lists the approvals of a run that has a checkpoint, in order of asking. */
 export async function listOfRun(db: Db, processId: number): Promise<ApprovalRow[]> {
   return db<ApprovalRow[]>`
     select ${columns(db)} from approvals
@@ -94,7 +94,7 @@ export async function listOfRun(db: Db, processId: number): Promise<ApprovalRow[
     order by position`;
 }
 
-/** In the order in which it happened, of the last run that asked anything. */
+/** Lists the events of the last run that asked an approver, in chronological order. */
 export async function listEvents(db: Db, processId: number): Promise<{ id: string; state: State }[]> {
   return db<{ id: string; state: State }[]>`
     with last as (
@@ -108,7 +108,7 @@ export async function listEvents(db: Db, processId: number): Promise<{ id: strin
     order by at, position`;
 }
 
-/** Compare and set. Null when it is decided, or too late. */
+/** Decides a pending approval. Returns null if it is already decided or expired. */
 export async function decideApproval(
   db: Db,
   id: string,
@@ -122,14 +122,14 @@ export async function decideApproval(
   return row ?? null;
 }
 
-/** Pending ones whose time is over. */
+/** Lists pending approvals whose time is over. */
 export async function listDue(db: Db, limit: number): Promise<{ id: string; processId: number }[]> {
   return db<{ id: string; processId: number }[]>`
     select id, process_id as "processId" from approvals
     where state = 'pending' and expires_at <= clock_timestamp() order by expires_at limit ${limit}`;
 }
 
-/** Pending ones of tools that are not there any more; `serviceId` null: of all services. */
+/** Lists pending approvals whose tool no longer exists, for one service or, with `serviceId` null, for all. */
 export async function listOrphans(
   db: Db,
   serviceId: string | null,
@@ -149,7 +149,7 @@ export async function expireApproval(db: Db, id: string, reason: string): Promis
   return row ?? null;
 }
 
-/** Pending ones that no run waits for. */
+/** Expires pending approvals that no run waits for. */
 export async function withdrawApprovals(db: Db, ids: readonly string[], reason: string): Promise<void> {
   await db`
     update approvals set state = 'expired', decided_at = clock_timestamp(), reason = ${reason}
@@ -157,8 +157,9 @@ export async function withdrawApprovals(db: Db, ids: readonly string[], reason: 
 }
 
 /**
- * A statement that answers no row when another use was first, or it is not approved, or when `when` answers none. `use`:
- * the same for every attempt, so that an attempt whose answer was lost is not taken for another use.
+ * Returns a statement that marks an approval as used. It yields no row if another use was first, the request is not
+ * approved, or `when` yields no row. `use` must be the same for every attempt, so that an attempt whose reply was
+ * lost does not count as another use.
  */
 export function useApproval(db: Db, id: string, use: string, when?: Fragment): Fragment {
   return db`
@@ -168,7 +169,7 @@ export function useApproval(db: Db, id: string, use: string, when?: Fragment): F
     returning id`;
 }
 
-/** Those of `ids` that are decided. */
+/** Returns those of `ids` that are decided. */
 export async function listDecided(
   db: Db,
   ids: readonly string[],
@@ -187,7 +188,7 @@ function columns(db: Db) {
     used_at as "usedAt"`;
 }
 
-/** How many approvals are pending, for how many milliseconds the oldest, and how many runs stand still for one. */
+/** Returns the number of pending approvals, the age of the oldest in milliseconds, and the number of paused runs. */
 export async function measureWaiting(
   db: Db,
 ): Promise<{ approvals: number; oldestMs: number; paused: number }> {

@@ -1,4 +1,7 @@
-/** Notices of every approval that is asked for or decided, by any server, in the order of commits; and the sweep. */
+/**
+ * Receives notifications of all approvals requested or decided on any server, in commit order, and runs the regular
+ * sweep.
+ */
 import { z } from "zod";
 import { closeInTime, listenFor } from "../db/notices.ts";
 import type { Pool } from "../db/pool.ts";
@@ -7,10 +10,10 @@ import { APPROVAL_STATES } from "./model.ts";
 const CHANNEL = "cyrnel_approvals";
 const MIN_SWEEP_MS = 50;
 const MAX_SWEEP_MS = 5000;
-/** Sweeps in the life of an approval: how late an expiry may be noticed, as a part of it. */
+/** Number of sweeps per approval lifetime. Determines how late an expiry may be noticed. */
 const SWEEPS_PER_LIFE = 20;
 
-/** Id, process, state: as the trigger writes it. */
+/** Id, process and state, as written by the database trigger. */
 const noticeSchema = z
   .tuple([z.string(), z.number(), z.enum(APPROVAL_STATES)])
   .transform(([id, processId, state]) => ({ id, processId, state }));
@@ -29,7 +32,7 @@ export async function watchApprovals(pool: Pool, options: ApprovalWatchOptions):
   const { sweep, changed, log, ttlMs } = options;
   const sweepMs = Math.min(Math.max(ttlMs / SWEEPS_PER_LIFE, MIN_SWEEP_MS), MAX_SWEEP_MS);
   let isClosed = false;
-  /** Said once per outage. */
+  /** Set to log an outage only once. */
   let isFailing = false;
   let timer: NodeJS.Timeout | undefined;
   let sweeping: Promise<void> | null = null;

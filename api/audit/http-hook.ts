@@ -1,4 +1,4 @@
-/** Records every request that may change something, and refuses it if no record can be stored. */
+/** Records every request that may change something, and rejects it if no record can be stored. */
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { App } from "../http/app-type.ts";
 import type { Caller } from "../http/auth.ts";
@@ -14,8 +14,8 @@ declare module "fastify" {
 }
 
 /**
- * Applies to routes registered after it. Records when the response is ready, even if the client has left. Ignores
- * callers without a valid key, who could otherwise fill the trail.
+ * Applies to routes registered later. Records when the response is ready, even if the client has disconnected.
+ * Ignores callers without a valid key, who could otherwise fill the trail.
  */
 export function registerAudit(app: App, audit: AuditLog): void {
   app.decorateRequest("isAudited", false);
@@ -35,7 +35,7 @@ export function registerAudit(app: App, audit: AuditLog): void {
 }
 
 /**
- * Lets a change of a service carry secrets to new origins, with an audit record of its own. Returns null unless the
+ * Lets a service change keep secrets usable at new origins, with a separate audit record. Returns null unless the
  * caller has `modules:admin`: such callers could read the secrets through code anyway.
  */
 export function carrySecretsFor(audit: Pick<AuditLog, "record">) {
@@ -83,9 +83,9 @@ export function actorOf(caller: Pick<Caller, "kind" | "keyId" | "name">): AuditA
   return { kind: caller.kind, id: caller.keyId, name: caller.name };
 }
 
-/** Takes the id from the path, or from the response when the request created an object. */
+/** Returns the object id from the path or, if the request created an object, from the response. */
 function objectIdOf(request: FastifyRequest, reply: FastifyReply, answer: string | null): string | null {
-  // Parsed by the route's schema: a process id is a number.
+  // The route's schema has parsed these, so a process id is a number.
   const { id, serviceId, toolId, name, version } = (request.params ?? {}) as Record<
     string,
     string | number | undefined
@@ -108,7 +108,7 @@ function readField(json: string | null, name: string): string | undefined {
   }
 }
 
-/** Members that approvers and scripts fill with confidential text. */
+/** Members that approvers and scripts may fill with confidential text. */
 const COVERED_MEMBERS: Readonly<Record<string, readonly string[]>> = {
   "approval.approve": ["data"],
   "process.create": ["input"],
@@ -116,7 +116,7 @@ const COVERED_MEMBERS: Readonly<Record<string, readonly string[]>> = {
   "package.install": ["lock"],
 };
 
-/** Lists only the names of changed secret settings: the hash of a short secret would reveal it. */
+/** Lists only the names of changed secret settings, because the hash of a short secret would reveal it. */
 function parametersOf(body: unknown, route: AuditedRoute): unknown {
   const covered = COVERED_MEMBERS[route.action];
   if (covered !== undefined && typeof body === "object" && body !== null) {
@@ -148,7 +148,6 @@ function nameFiles(files: unknown): unknown {
   return Object.fromEntries(named);
 }
 
-/** Keyed by method and path of the route. */
 const ACTIONS: Readonly<Record<string, string>> = {
   "POST /processes": "process.create",
   "DELETE /processes/:id": "process.delete",
@@ -193,13 +192,22 @@ const ACTIONS: Readonly<Record<string, string>> = {
   "GET /audit/export": "audit.export",
 };
 
-/** The rows of these objects already name the key, so a submission does not wait for a second round trip. */
+/**
+ * Actions that do not wait for their audit record: these objects' rows already name the key, so a submission avoids a
+ * second round trip.
+ */
 const NOT_AWAITED = new Set(["process.create", "process.run", "tool.invoke"]);
 
-/** Stopping something must not fail because the audit log is down: the record is stored later or logged. */
+/**
+ * Actions allowed while the audit log is down, because stopping something must not fail. The record is stored later
+ * or logged.
+ */
 const ALWAYS_ADMITTED = new Set(["process.kill", "key.revoke", "approval.deny"]);
 
-/** The call path records each call with its decision. The request gets a record only if it is refused earlier. */
+/**
+ * Action for tool calls. The call path records each call with its decision, so the request gets a record only if it
+ * is rejected earlier.
+ */
 export const RECORDED_AS_CALL = "tool.invoke";
 
 const READING_METHODS = ["GET", "HEAD", "OPTIONS"];
@@ -209,14 +217,14 @@ export interface AuditedRoute {
   objectKind: string;
   awaited: boolean;
   needsRecord: boolean;
-  /** The body contains secret values: never show or hash them. */
+  /** True if the body contains secret values, which must never be shown or hashed. */
   secret: boolean;
 }
 
-/** Such a request may do several things, each recorded where it happens. */
+/** Routes that may do several things, each recorded where it happens. */
 const RECORDED_WITHIN = new Set(["POST /mcp", "DELETE /mcp"]);
 
-/** Returns null for requests that change nothing. `url` has parameters as `:name`. */
+/** Returns null for requests that change nothing. In `url`, parameters have the form `:name`. */
 export function describeRoute(method: string, url: string): AuditedRoute | null {
   const name = `${method} ${url}`;
   const known = ACTIONS[name];

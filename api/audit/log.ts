@@ -1,6 +1,6 @@
 /**
  * Stores audit records in order, in batches, one statement at a time, and retries until the database accepts them.
- * Records the database refuses are logged. While records cannot be stored, `admit` refuses work that needs one.
+ * Records that the database rejects are logged. While records cannot be stored, `admit` rejects work that needs one.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Db } from "#api/db/pool.ts";
@@ -25,13 +25,13 @@ export interface AuditEntry {
   object?: { kind: string; id: string | null } | undefined;
   outcome: AuditOutcome;
   code?: string | undefined;
-  /** Status of the service's response to a tool call. */
+  /** HTTP status of the service's response to a tool call. */
   httpStatus?: number | undefined;
   requestId?: string | undefined;
   processId?: number | undefined;
   decision?: "allow" | "ask" | "block" | undefined;
   policyId?: string | undefined;
-  /** JSON data; hashed and shortened immediately. */
+  /** JSON data, which is hashed and shortened at once. */
   parameters?: unknown;
   files?: readonly AuditFile[] | undefined;
 }
@@ -43,7 +43,7 @@ export interface AuditLog {
    */
   admit(): Promise<void>;
   record(entry: AuditEntry): void;
-  /** Resolves when the record is stored, or after `maxWaitMs`; it is then stored later. */
+  /** Resolves when the record is stored, or after `maxWaitMs`, in which case it is stored later. */
   recordStored(entry: AuditEntry, maxWaitMs: number): Promise<void>;
 }
 
@@ -74,7 +74,9 @@ const DEFAULT_LIMITS: AuditLimits = {
   maxCloseMs: 5000,
 };
 const MAX_BATCH_RECORDS = 500;
-/** Time to collect records that no caller awaits: one statement and commit per record would slow every run. */
+/**
+ * Time to collect records that no caller awaits, because one statement and commit per record would slow every run.
+ */
 const GATHER_MS = 50;
 const RETRY_MS = 250;
 const ADMIT_RETRY_SECONDS = 5;
@@ -93,7 +95,7 @@ export function createAuditLog(options: AuditWriterOptions): AuditWriter {
 
   function add(entry: AuditEntry): AuditRow {
     const row = toRow(entry, redact);
-    // Exceeds the limit only if `admit` let in many requests at once.
+    // The limit is exceeded only if `admit` let in many requests at once.
     if (waiting.length >= 2 * limits.maxWaitingRecords) writeToLog([row]);
     else waiting.push(row);
     writing ??= writeAll();
@@ -111,7 +113,7 @@ export function createAuditLog(options: AuditWriterOptions): AuditWriter {
   }
 
   async function writeAll(): Promise<void> {
-    // Lets the caller of the first record state whether it waits for it.
+    // Gives the first record's caller time to state whether it waits for the record.
     await Promise.resolve();
     while (waiting.length > 0 && !stopped.signal.aborted) {
       await gather();
@@ -122,7 +124,7 @@ export function createAuditLog(options: AuditWriterOptions): AuditWriter {
     writing = null;
   }
 
-  /** A record that the database refuses must not block the others. */
+  /** Stores records separately, so that a record that the database rejects does not block the others. */
   async function storeOneByOne(count: number): Promise<void> {
     for (let done = 0; done < count && !stopped.signal.aborted; done += 1) {
       const outcome = await tryToStore(1);
@@ -252,12 +254,12 @@ function toRow(entry: AuditEntry, redact: Redact | undefined): AuditRow {
   };
 }
 
-/** Scripts choose file names, which may contain secrets. */
+/** Redacts file names, which scripts choose and which may contain secrets. */
 function describeFiles(files: readonly AuditFile[], redact: Redact = (json) => json): string {
   return JSON.stringify(files.map((file) => ({ ...file, name: redact(file.name) })));
 }
 
-/** Scripts may choose names: Postgres refuses NUL, and an index entry has a size limit. */
+/** Makes a name storable: scripts may choose names, Postgres rejects NUL, and index entries have a size limit. */
 function storable(text: string): string {
   return text.slice(0, 400).replaceAll("\0", "\u{fffd}").toWellFormed();
 }

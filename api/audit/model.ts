@@ -80,7 +80,7 @@ export const auditFilterSchema = z.strictObject({
 });
 export type AuditFilter = z.output<typeof auditFilterSchema>;
 
-/** Time (microseconds since 1970) and id of the last record on a page. */
+/** Position of the last record on a page: its time (microseconds since 1970) and id. */
 export const auditPositionSchema = z.object({ atUs: z.int(), id: z.int().positive() });
 export type AuditPosition = z.infer<typeof auditPositionSchema>;
 

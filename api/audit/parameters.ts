@@ -1,6 +1,6 @@
 /**
- * Summarises parameters for the audit trail: a SHA-256 over all of them, which proves them to a reader who has the
- * originals, and a preview with secrets replaced, sensitive names masked and long values cut.
+ * Summarises parameters for the audit trail: a SHA-256 over all of them, with which a reader who has the originals
+ * can verify them, and a preview with secrets replaced, sensitive names masked and long values cut.
  */
 import { createHash } from "node:crypto";
 import { isRawInteger } from "#sdk";
@@ -16,14 +16,16 @@ const MAX_PREVIEW_CHARACTERS = 2000;
 const MAX_TEXT_CHARACTERS = 100;
 const MAX_ITEMS = 20;
 const MAX_DEPTH = 5;
-/** Foreign JSON nests less deeply than this; deeper values are hashed by position only. */
+/** Maximum depth; foreign JSON is nested less deeply. For deeper values, only the position is hashed. */
 const MAX_HASH_DEPTH = 200;
-/** Characters hashed per call: a call costs as much as a few hundred characters. */
+/**
+ * Characters collected for each `hash.update` call, which has a fixed cost equal to hashing a few hundred characters.
+ */
 const HASHED_CHARACTERS = 64 * 1024;
 const COVERED = "[redacted]";
 const SOUNDS_SECRET =
   /secret|passw|passphrase|token|credential|authori[sz]ation|api[-_]?key|private[-_]?key|cookie|bearer/i;
-/** Documents and scripts: their beginning says little and may contain anything. */
+/** Members with documents and scripts, whose beginning says little and may contain anything. */
 const DOCUMENTS = new Set(["code", "content", "definition", "script", "body"]);
 
 export function describeParameters(
@@ -69,7 +71,7 @@ function updateCanonical(value: unknown, depth: number, update: (text: string) =
   update(isList ? "]" : "}");
 }
 
-/** Cuts before redacting: redacting megabytes that are never shown would be a waste. */
+/** Cuts before redacting, so that no time is spent on megabytes that are never shown. */
 function preview(parameters: unknown, redact: Redact): string {
   try {
     return JSON.stringify(redact(shorten(parameters, 0))) ?? "null";
@@ -88,7 +90,7 @@ function shorten(value: unknown, depth: number): unknown {
     return value.length > MAX_ITEMS ? [...items, `[${value.length - MAX_ITEMS} more]`] : items;
   }
   const entries = Object.entries(value);
-  // In a JSON Patch, `path` names what `value` is.
+  // In a JSON Patch operation, `path` names what `value` is.
   const { path } = value as { path?: unknown };
   const names = typeof path === "string" && SOUNDS_SECRET.test(path.slice(0, 1000)) ? ["value"] : [];
   const shown = entries.slice(0, MAX_ITEMS).map(([key, item]) => {
@@ -100,9 +102,9 @@ function shorten(value: unknown, depth: number): unknown {
   return Object.fromEntries(shown);
 }
 
-/** Leaves out the parts of a URL that carry credentials. */
+/** Omits the parts of a URL that carry credentials. */
 function shortenText(text: string): string {
-  // A cut could leave half of a secret, which redaction would not recognise.
+  // Cutting could leave half a secret, which redaction would not recognise.
   if (text.length > MAX_TEXT_CHARACTERS) return `[${text.length} characters]`;
   if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(text) || !URL.canParse(text)) return text;
   const url = new URL(text);
@@ -114,7 +116,7 @@ function shortenText(text: string): string {
   return url.href;
 }
 
-/** Replaces a long preview by its size, because cut JSON is not JSON. */
+/** Replaces a long preview with its size, because cut JSON is not valid JSON. */
 function cutText(text: string, max: number): string {
   const storable = text.replaceAll("\0", "").toWellFormed();
   return storable.length <= max ? storable : JSON.stringify(`[${storable.length} characters]`);

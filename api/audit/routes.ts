@@ -11,7 +11,7 @@ const listing = createListing("audit", auditPositionSchema);
 const read = { onRequest: requireScope("logs:read") };
 const tags = ["audit"];
 const MAX_EXPORT_BUFFER_BYTES = 256 * 1024;
-/** Disconnects an export client that stops reading for this long. */
+/** Time after which an export client that stops reading is disconnected. */
 const MAX_EXPORT_STALL_MS = 30_000;
 
 export function registerAuditRoutes(app: App, trail: AuditTrail): void {

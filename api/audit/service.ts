@@ -16,9 +16,7 @@ export interface AuditPage {
 
 export interface AuditTrail {
   list(filter: AuditFilter, page: PageRequest<AuditPosition>): Promise<AuditPage>;
-  /**
-   * Exports what was recorded before the call. Throws AppError `rate_limited` while `MAX_EXPORTS` are in progress.
-   */
+  /** Exports records made before the call. Throws AppError `rate_limited` while `MAX_EXPORTS` are in progress. */
   openExport(filter: AuditFilter): Promise<AuditExport>;
 }
 

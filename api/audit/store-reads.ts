@@ -1,7 +1,7 @@
 /**
  * Reads `audit_log` by time, in either direction, between two positions. Each filter has an index in that order. A
- * single filter is written as a range of its index: the planner might otherwise walk through time until it has enough
- * matches, which may all be old. With several filters the planner chooses.
+ * single filter is written as a range of its index, because the planner might otherwise scan by time until it finds
+ * enough matches, which may all be old. With several filters the planner chooses.
  */
 import type { Db, Fragment } from "#api/db/pool.ts";
 import type { AuditFilter, AuditPosition } from "./model.ts";
@@ -89,7 +89,7 @@ function spanOf(
   page: AuditPageQuery,
 ): { above: AuditPosition | null; below: AuditPosition | null } {
   const isDescending = page.order === "newest first";
-  // Ids start at 1, so no record is at this position.
+  // Ids start at 1, so no record has this position.
   const edge = (time: Date | undefined) => time && { atUs: time.getTime() * 1000, id: 0 };
   const places = (...all: (AuditPosition | null | undefined)[]) =>
     all.filter((place) => place != null).sort((left, right) => left.atUs - right.atUs || left.id - right.id);
@@ -125,7 +125,7 @@ function findLead(db: Db, filter: AuditFilter): Lead | null {
   if (lead === undefined || others.length > 0 || isRare) return null;
   const { name, value } = lead;
   if (name === "decision" && value === "allow") {
-    // Most calls are allowed, and only calls have decisions.
+    // Most calls are allowed, and only calls have decisions, so the action's index serves as well.
     return { name: "action", column: db`a.action`, value: db`'tool.call'` };
   }
   return { name, column: leadColumn(db, name), value: db`${value}` };

@@ -1,4 +1,4 @@
-/** Writes `audit_log` and deletes expired records. The database refuses statements that change a record. */
+/** Writes `audit_log` and deletes expired records. The database rejects statements that change a record. */
 import type { Db } from "#api/db/pool.ts";
 import { removeInBatches, type Sweep, startSweeps } from "#api/db/sweeps.ts";
 import type { AuditOutcome } from "./model.ts";
@@ -48,15 +48,15 @@ export async function insertAuditRows(db: Db, rows: readonly AuditRow[]): Promis
 }
 
 export interface AuditRetentionOptions {
-  /** Null keeps records forever. */
+  /** Number of days to keep records; null keeps them forever. */
   retentionDays: number | null;
   log: Sweep["log"];
   alsoSweep: () => Promise<void>;
 }
 
 /**
- * Returns the number of records older than `days` that were deleted, through the only database function allowed to
- * delete. Stops early when the signal aborts.
+ * Deletes records older than `days` through the only database function that may delete them, and returns their
+ * number. Stops early when the signal aborts.
  */
 export function sweepAudit(db: Db, days: number, signal?: AbortSignal): Promise<number> {
   return removeInBatches((maxRows) => removeOldAuditRows(db, days, maxRows), BATCH_RECORDS, signal);

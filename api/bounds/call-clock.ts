@@ -1,4 +1,4 @@
-/** Measures the time a call takes, without and with its wait for an approval. */
+/** Measures a call's duration, both with and without the wait for an approval. */
 import { performance } from "node:perf_hooks";
 
 export class CallClock {
@@ -28,5 +28,5 @@ export class CallClock {
   }
 }
 
-/** Abort reason for calls whose child exited while they wait for an approval: they continue in a later child. */
+/** Abort reason for calls that wait for an approval when their child exits: they continue in a later child. */
 export const RUN_LEFT = new Error("The run continues in a later child.");

@@ -1,11 +1,11 @@
 /**
- * Accepts the paths a package may contain: relative, without `..`, and the same on every file system. Refuses a path
- * that differs from an accepted one only in case or Unicode normalization.
+ * Validates the paths in a package: relative, without `..`, and identical on every file system. Rejects a path that
+ * differs from an accepted one only in case or Unicode normalization.
  */
 
 export const PATH_LIMITS = { maxPathBytes: 1000, maxSegmentBytes: 255, maxDepth: 32 } as const;
 
-/** Returns no segments for the root (`./`). Throws Error with the path and the reason. */
+/** Splits a path into segments; the root (`./`) has none. Throws Error with the path and the reason. */
 export function splitEntryPath(name: string): string[] {
   const refuse = (problem: string) => new Error(`The path ${JSON.stringify(name.slice(0, 200))} ${problem}.`);
   if (Buffer.byteLength(name) > PATH_LIMITS.maxPathBytes) {
@@ -26,7 +26,10 @@ export function splitEntryPath(name: string): string[] {
 
 export interface AcceptedPaths {
   readonly count: number;
-  /** Returns the new folders, outermost first. Throws if the path exists or clashes with an accepted one. */
+  /**
+   * Accepts a path and returns its new folders, outermost first. Throws if the path exists or conflicts with an
+   * accepted one.
+   */
   add(segments: readonly string[], kind: "file" | "folder"): string[];
 }
 

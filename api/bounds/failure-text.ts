@@ -4,7 +4,7 @@ const MAX_FAILURE_CHARACTERS = 2000;
 
 export type Cut = (text: string, maxCharacters: number) => string;
 
-/** Returns a message of 1 to 2000 characters for any thrown value, never a stack. */
+/** Returns a message of 1 to 2000 characters for any thrown value, without its stack. */
 export function readFailure(error: unknown, cut: Cut = (text, max) => text.slice(0, max)): string {
   const text = cut(quoteForeign(readText(error)), MAX_FAILURE_CHARACTERS);
   const shown = text.length < MAX_FAILURE_CHARACTERS ? text : `${text.slice(0, -3)}...`;

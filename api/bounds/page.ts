@@ -11,7 +11,10 @@ export interface RowPage<Row, Position> {
   next: Position | null;
 }
 
-/** `show` drops rows that the caller may not see, so a page may have few rows although another one follows. */
+/**
+ * Reads a page. `show` drops rows that the caller may not see, so a page may have few rows even if another page
+ * follows.
+ */
 export async function readPage<Row, Position>(
   { from, limit }: PageRequest<Position>,
   read: (page: PageRequest<Position>) => Promise<Row[]>,

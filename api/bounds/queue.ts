@@ -1,4 +1,4 @@
-/** Runs a few jobs at a time, in the order submitted, and bounds how many may wait. */
+/** Runs a few jobs at a time, in submission order, and limits how many may wait. */
 import pLimit from "p-limit";
 
 export interface QueueOptions {
@@ -8,7 +8,7 @@ export interface QueueOptions {
 }
 
 export interface TurnOptions {
-  /** Never refuse this job: the host's own work is bounded elsewhere. */
+  /** Never reject this job. Use it for the host's own work, which is limited elsewhere. */
   always?: boolean;
 }
 
@@ -30,7 +30,7 @@ export interface KeyedQueue {
   run<T>(key: string, work: () => Promise<T>, options?: TurnOptions): Promise<T>;
 }
 
-/** One job at a time per key; keys do not wait for each other. */
+/** Runs one job at a time per key; different keys do not wait for each other. */
 export function createKeyedQueue(maxHeldPerKey: number, refuse: (key: string) => Error): KeyedQueue {
   const queues = new Map<string, { queue: Queue; users: number }>();
   return {

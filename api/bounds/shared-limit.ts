@@ -1,4 +1,4 @@
-/** Lets all keys share one limit: the waiting key with the fewest running jobs is next. */
+/** Lets all keys share one concurrency limit: the waiting key with the fewest running jobs goes next. */
 import { createSharedRoom } from "#runner/shared-room.ts";
 
 export interface SharedLimit {

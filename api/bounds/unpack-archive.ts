@@ -1,5 +1,5 @@
 /**
- * Unpacks a tar archive, which may be hostile: only plain files and folders with safe paths, counted during
+ * Unpacks a tar archive, which may be hostile: accepts only plain files and folders with safe paths, counted during
  * decompression so that a bomb stops at the limit. After a failure the caller removes the folder.
  */
 import { constants } from "node:fs";
@@ -20,7 +20,7 @@ export interface ArchiveRules {
   budget: ArchiveBudget;
   signal?: AbortSignal;
   keepsExecutable?: boolean;
-  /** Returns the path below the folder, or null to skip the entry. Throws Error with the reason for a refusal. */
+  /** Returns the path below the folder, or null to skip the entry. Throws Error with the reason to reject it. */
   place(segments: string[], isFile: boolean): string[] | null;
 }
 
@@ -30,7 +30,7 @@ export interface Unpacked {
   bytes: number;
 }
 
-/** `message` continues a sentence: "The package" `contains more than 5 files and folders`. */
+/** `message` completes a sentence: "The package" `contains more than 5 files and folders`. */
 export class ArchiveRefused extends Error {
   override readonly name = "ArchiveRefused";
 }
@@ -52,10 +52,10 @@ export async function unpackArchive(
 ): Promise<Unpacked> {
   const tar = extract();
   const unpacked: Unpacked = { entries: 0, files: 0, bytes: 0 };
-  // Report the first failure: the second is only its consequence.
+  // Report the first failure, because any later one is only a consequence.
   let failure: unknown = null;
   let damage: unknown = null;
-  // When an archive breaks off, the archive's own error says more than that of the entry being read.
+  // If an archive is truncated, its own error says more than that of the entry being read.
   tar.on("error", (error) => {
     if (error !== failure) damage = error;
   });
@@ -74,7 +74,7 @@ export async function unpackArchive(
 }
 
 async function feed(stream: Readable, tar: Extract, { budget, signal }: ArchiveRules): Promise<void> {
-  // The loop throws the first error; without a listener a later one would end the process.
+  // The loop throws the first error; without a listener, a later error would end the process.
   stream.on("error", () => {});
   try {
     for await (const chunk of stream as AsyncIterable<Buffer>) {
@@ -100,7 +100,7 @@ function untilWritable(tar: Extract, signal?: AbortSignal): Promise<void> {
       if (signal?.aborted) reject(signal.reason as Error);
       else resolve();
     };
-    // An archive destroyed before anything was read from it may never emit "close".
+    // An archive destroyed before it was read may never emit "close".
     if (tar.destroyed) return resolve();
     for (const event of ["drain", "close"]) tar.on(event, settle);
     signal?.addEventListener("abort", settle);

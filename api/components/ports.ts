@@ -1,6 +1,6 @@
 /**
- * Narrow types through which modules, services and other features use each other, passed as arguments. Modules and
- * services do not import each other.
+ * Narrow types through which modules, services and other features use each other. Instances are passed as arguments,
+ * because modules and services must not import each other.
  */
 
 import type { AdapterModule, ModuleLogger } from "#sdk";
@@ -10,7 +10,7 @@ import type { Vault } from "../secrets/vault.ts";
 
 export type SecretStore = Pick<Vault, "read" | "write" | "bind" | "remove">;
 
-/** Removes secret values from everything that leaves the server. `ownerKey` names their owner. */
+/** Removes secret values from everything that leaves the server. `ownerKey` identifies the secrets' owner. */
 export type SecretWatch = Pick<Redactor, "setOwner" | "dropOwner" | "text" | "cut">;
 
 export interface Owner {
@@ -22,16 +22,16 @@ export function ownerKey({ kind, id }: Owner): string {
   return `${kind}:${id}`;
 }
 
-/** Decides which services exist for a caller. Every route asks it. */
+/** Decides which services a caller can see. Every route uses it. */
 export interface ServiceSight {
-  /** Returns the visible ones of `ids`, which may include ids without a service. */
+  /** Returns the visible services among `ids`, which may include ids of no service. */
   visible(ids: readonly string[]): Promise<ReadonlySet<string>>;
   wouldShow(id: string, toolIds: readonly string[]): boolean;
 }
 
 /**
- * Records that a change of a service keeps its secrets usable. Null for callers without `modules:admin`: their
- * changes leave secrets bound to the original destinations.
+ * Records that a change keeps a service's secrets usable. Null for callers without `modules:admin`, whose changes
+ * leave secrets bound to their original destinations.
  */
 export type CarrySecrets = ((serviceId: string, secrets: readonly string[]) => void) | null;
 
@@ -44,16 +44,16 @@ export interface Adapters {
   attach(services: AdapterServices): void;
 }
 
-/** No method rejects because of one service: its row gets the reason. */
+/** No method rejects because one service fails: that service's row gets the reason. */
 export interface AdapterServices {
   prepareAdapter(id: string, next: AdapterModule): Promise<void>;
-  /** Hands over services again that changed since `prepareAdapter`. */
+  /** Hands services to the adapter again if they changed since `prepareAdapter`. */
   onAdapterActive(id: string): Promise<void>;
-  /** Call after replacing or removing the adapter and before its teardown. */
+  /** Takes services away from an adapter. Call after replacing or removing it and before its teardown. */
   onAdapterGone(id: string, gone: AdapterModule): Promise<void>;
   /**
-   * Regenerates every service of the adapter, with the active instance or the given one. Services that fail become
-   * stale. Returns the ids of stale services.
+   * Regenerates the adapter's services with the active instance or the given one. Services that fail become stale.
+   * Returns the ids of stale services.
    */
   regenerateAll(id: string, adapter?: AdapterModule): Promise<{ stale: string[] }>;
   removeAll(id: string): Promise<void>;

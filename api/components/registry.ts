@@ -5,7 +5,10 @@ import type { Download } from "./ports.ts";
 
 const MAX_DESCRIPTOR_BYTES = 256 * 1024;
 
-/** Kinds of components add their own fields. Unknown keys are ignored, and `hash` may start with its algorithm. */
+/**
+ * Fields common to all descriptors; each kind of component adds its own. Unknown keys are ignored, and `hash` may
+ * start with its algorithm.
+ */
 export const descriptorSchema = z.object({
   downloadUrl: z.string().min(1).max(4000),
   hash: z
@@ -16,7 +19,7 @@ export const descriptorSchema = z.object({
 });
 type Descriptor = z.output<typeof descriptorSchema>;
 
-/** Resolves `downloadUrl` relative to the descriptor's URL. Throws AppError `invalid_descriptor`. */
+/** Fetches a descriptor and resolves `downloadUrl` relative to its URL. Throws AppError `invalid_descriptor`. */
 export async function fetchDescriptor<Known extends Descriptor>(
   download: Download,
   source: string,

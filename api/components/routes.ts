@@ -1,4 +1,4 @@
-/** Routes that modules and services share. Reading needs any key, changing `modules:admin` or `services:admin`. */
+/** Routes shared by modules and services. Any key may read; changes require `modules:admin` or `services:admin`. */
 import type { FastifyInstance, FastifyRequest, FastifySchema } from "fastify";
 import { z } from "zod";
 import type { PageRequest } from "#api/bounds/page.ts";
@@ -108,7 +108,7 @@ function registerInstalling<Filter, Install, FromRegistry, Replace>(
     );
   }
 
-  /** Returns undefined if all of the definition was readable, or the component was deleted. */
+  /** Returns the problems found in the definition, or undefined if there are none or the component was deleted. */
   async function findProblems(id: string): Promise<string[] | undefined> {
     const { problems = [] } = (await get.run(id).catch(() => ({}))) as { problems?: string[] };
     return problems.length === 0 ? undefined : problems;

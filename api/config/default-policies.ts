@@ -1,3 +1,3 @@
-/** What may decide a tool call that no rule matches. */
+/** Decisions available for tool calls that no rule matches. */
 export const DEFAULT_POLICIES = ["allow", "ask-destructive", "ask", "block"] as const;
 export type DefaultPolicy = (typeof DEFAULT_POLICIES)[number];

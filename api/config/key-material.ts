@@ -1,20 +1,25 @@
-/** Keys for secrets as an operator writes them: 32 bytes in base64, and random ones. Weak keys are refused, not warned of. */
+/**
+ * Parses keys for secrets as operators write them: 32 random bytes in base64. Weak keys are rejected, not just warned
+ * about.
+ */
 
 import { createSecretKey, type KeyObject } from "node:crypto";
 
 export const KEY_BYTES = 32;
 
-/** How an operator makes one. */
+/** Command that generates a key. */
 export const MAKE_KEY_COMMAND = "openssl rand -base64 32";
 
-/** 32 random bytes have fewer different ones once in 10^10 keys. */
+/** Minimum number of distinct bytes. Of 10^10 random keys, about one has fewer. */
 const MIN_DISTINCT_BYTES = 16;
 const MAX_PERIOD_BYTES = KEY_BYTES / 2;
 const BASE64 = /^[A-Za-z0-9+/_-]{43}=?$/;
 
 export type KeyParse = { ok: true; key: KeyObject } | { ok: false; problem: string };
 
-/** The key as an object that shows no bytes when it is printed. A problem never shows any part of the value. */
+/**
+ * Parses a key into an object that shows no bytes when printed. Problem messages never contain any part of the value.
+ */
 export function parseKeyMaterial(text: string): KeyParse {
   const trimmed = text.trim();
   const bytes = BASE64.test(trimmed) ? Buffer.from(trimmed, "base64url") : null;
@@ -34,7 +39,7 @@ export function parseKeyMaterial(text: string): KeyParse {
   };
 }
 
-/** Why the bytes are not random ones; null when nothing speaks against it. */
+/** Returns why the bytes are not random, or null if they look random. */
 function findWeakness(bytes: Buffer): string | null {
   if (bytes.every((byte) => byte === 0)) return "all bytes are zero";
   if (bytes.every((byte) => byte === bytes[0])) return "all bytes are the same";

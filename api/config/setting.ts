@@ -1,8 +1,8 @@
 import type { z } from "zod";
 
 /**
- * One environment variable. `field` is its name in `Config`; null means that `readGroups` of config.ts reads it. `fallback` is its
- * text value when unset.
+ * Declares one environment variable. `field` is its name in `Config`, or null if `readGroups` of config.ts reads it.
+ * `fallback` is its text value when unset.
  */
 export function setting<
   const Field extends string | null,

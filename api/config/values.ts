@@ -1,4 +1,4 @@
-/** The kinds of values that variables of the configuration hold: how each is read from text, and what is said of a wrong one. */
+/** Value types of configuration variables: how each is parsed from text, and the message for an invalid one. */
 import type { KeyObject } from "node:crypto";
 import { isIP } from "node:net";
 import { z } from "zod";
@@ -8,7 +8,7 @@ import { type EgressEntry, parseEgressEntries } from "#api/egress/entries.ts";
 export const MIN_KEY_CHARACTERS = 24;
 export const MIN_KEY_DISTINCT_CHARACTERS = 10;
 
-/** A whole number written in digits; `12abc`, `1e3` and `0x10` are refused. */
+/** An integer written in digits; `12abc`, `1e3` and `0x10` are rejected. */
 export function wholeNumber(min: number, max = 2_147_483_647) {
   return z
     .string()
@@ -23,7 +23,7 @@ export function wholeNumber(min: number, max = 2_147_483_647) {
     );
 }
 
-/** 0 stands for no limit: null. */
+/** Maps 0 to null, which means no limit. */
 export function orNone(number: ReturnType<typeof wholeNumber>) {
   return number.transform((value) => value || null);
 }
@@ -51,14 +51,14 @@ export const databaseUrl = text.refine(isDatabaseUrl, {
     "expected postgres://user:password@host:5432/database (the value is not shown, it may hold a password)",
 });
 
-/** Without a slash at its end. */
+/** Folder without a trailing slash. */
 export const bucketFolder = text
   .regex(/^s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](?:\/[A-Za-z0-9!_.*'()-]+){0,20}\/?$/, {
     error: "expected s3://bucket or s3://bucket/folder",
   })
   .transform((place) => place.replace(/\/$/, ""));
 
-/** Without user name, password, query and a slash at its end. */
+/** URL without user name, password, query and trailing slash. */
 export const webAddress = text
   .refine(
     (address) => {

@@ -1,4 +1,6 @@
-/** Every environment variable of the server, declared once: `Config` and docs/configuration.md are derived from here. */
+/**
+ * Declares every environment variable of the server once. `Config` and docs/configuration.md are derived from here.
+ */
 import { ACCESS, FIRST_STEPS } from "./settings-basics.ts";
 import { LIMITS, STORAGE } from "./settings-limits.ts";
 import { EGRESS_AND_PACKAGES, REPLICAS, TELEMETRY } from "./settings-network.ts";

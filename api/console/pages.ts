@@ -1,5 +1,5 @@
 /**
- * Serves the console with a strict content security policy. Only existing files have a route, so the API handles all
+ * Serves the console with a strict content security policy. Only existing files have routes, so the API handles all
  * other paths.
  */
 import { randomBytes } from "node:crypto";
@@ -12,7 +12,7 @@ import type { App } from "../http/app-type.ts";
 
 export interface ConsoleOptions {
   directory: string;
-  /** The page asks for a key. */
+  /** True if the page must ask for a key. */
   needsKey: boolean;
 }
 
@@ -21,13 +21,15 @@ const NONCE_BYTES = 16;
 const NOT_BUILT =
   "The console has not been built: run `npm run build` and start the server again. The API works without it: see /docs.\n";
 
-/** The editor writes its styles at run time with the nonce. Text must never become script or markup. */
+/**
+ * Allows styles with the nonce, because the editor writes them at run time. Text must never become script or markup.
+ */
 function policyFor(nonce: string): string {
   return [
     "default-src 'none'",
     "script-src 'self'",
     `style-src 'self' 'nonce-${nonce}'`,
-    // Previews of artifacts that the page has inspected.
+    // Allows previews of artifacts that the page has inspected.
     "img-src 'self' data: blob:",
     "font-src 'self'",
     "connect-src 'self'",
@@ -69,7 +71,7 @@ const pages: FastifyPluginAsync<ConsoleOptions> = async (scope, { directory, nee
     decorateReply: false,
     preCompressed: true,
     globIgnore: ["**/*.br", "**/*.gz"],
-    // File names contain a hash.
+    // File names contain a content hash.
     immutable: true,
     maxAge: YEAR_MS,
   });

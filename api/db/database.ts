@@ -1,7 +1,7 @@
 /**
- * Opens the server's database, external or embedded: locks it for this server, migrates it, opens pools and watches
- * it. The caller closes it in reverse order. An embedded Postgres stops last, and only if no other server has taken
- * it over.
+ * Opens the server's database, external or embedded: locks it for this server, migrates it, opens pools and monitors
+ * it. The caller closes these in reverse order. An embedded Postgres stops last, and only if no other server has
+ * taken it over.
  */
 
 import { randomUUID } from "node:crypto";
@@ -15,22 +15,25 @@ import { type Reachability, watchDatabase } from "./reachability.ts";
 import { acquireServerLock } from "./server-lock.ts";
 
 export interface Database extends AsyncDisposable {
-  /** Contains a password: never log it. */
+  /** Connection URL with a password, so never log it. */
   readonly url: string;
   readonly pool: Pool;
-  /** Serves heartbeats and readiness checks, which must not queue behind client requests. */
+  /** Pool for heartbeats and readiness checks, which must not queue behind client requests. */
   readonly priorityPool: Pool;
   readonly watch: Reachability;
   readonly embedded: boolean;
 }
 
 export interface OpenDatabaseOptions {
-  /** Another server has taken over the embedded database: shut down. */
+  /** Called when another server has taken over the embedded database, so that this server must shut down. */
   onTakenOver: () => void;
   /** Called before a migration, which may take minutes on a large database. */
   onMigrate?: (pending: readonly string[]) => void;
   onStartedAgain?: () => void;
-  /** The embedded Postgres keeps failing, so this server cannot continue. `reason` is a sentence for the operator. */
+  /**
+   * Called when the embedded Postgres keeps failing, so that this server cannot continue. `reason` is a sentence for
+   * the operator.
+   */
   onGone?: (reason: string) => void;
   onProgress?: (sentence: string) => void;
   lockWaitMs?: number;
@@ -38,11 +41,11 @@ export interface OpenDatabaseOptions {
 }
 
 const MAX_CONNECTIONS = 15;
-/** Closes connections that a burst opened. The self-check keeps one in use. */
+/** Closes idle connections opened during a burst. The self-check keeps one in use. */
 const IDLE_TIMEOUT_MS = 30_000;
 const MAX_PRIORITY_CONNECTIONS = 2;
 const PRIORITY_STATEMENT_TIMEOUT_MS = 5000;
-/** A previous server may stop an embedded Postgres after this one found it running: retry for this long. */
+/** Time to keep retrying, because a previous server may stop an embedded Postgres after this one found it running. */
 const EMBEDDED_RETRY_MS = 15_000;
 const RETRY_PAUSE_MS = 100;
 
@@ -133,7 +136,7 @@ async function lockEmbedded(
         ...(options.onProgress === undefined ? {} : { onProgress: options.onProgress }),
       });
       const lock = await acquireServerLock(postgres.url, { ...lockOptions(options), waitForDatabase: false });
-      // Only the holder of the lock may stop Postgres: otherwise another server owns it.
+      // Only the holder of the lock may stop Postgres; without the lock, another server owns it.
       undo.use(postgres);
       const watch = undo.use(lock);
       undo.use(keepRunning(postgres, watch, options));
@@ -154,8 +157,8 @@ function lockOptions({ onTakenOver, lockWaitMs, signal }: OpenDatabaseOptions) {
 }
 
 /**
- * A pooler that lends sessions per transaction seems to work at first, but prepared statements, notices and advisory
- * locks then belong to another client. Throws DatabaseRefused with the settings to change.
+ * Throws DatabaseRefused, naming the settings to change, if a pooler lends sessions per transaction. Such a pooler
+ * seems to work at first, but prepared statements, notices and advisory locks then belong to another client.
  */
 async function requireOwnSessions(databaseUrl: string): Promise<void> {
   const open = () => createPool(databaseUrl, { maxConnections: 1, applicationName: "cyrnel session check" });
@@ -167,7 +170,7 @@ async function requireOwnSessions(databaseUrl: string): Promise<void> {
   }
 }
 
-/** Compares two connections as a client sees them: a setting of one session must not appear in the other. */
+/** Compares two connections as a client sees them: a setting made in one session must not appear in the other. */
 export async function refuseSharedSession(one: Db, other: Db): Promise<void> {
   const mark = randomUUID();
   await other`select 1`;

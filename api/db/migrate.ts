@@ -1,6 +1,6 @@
 /**
- * Migrates the schema at start with numbered forward-only SQL files. Takes an advisory lock and waits for it, so any
- * number of servers may start at once. Refuses servers and schemas that this version cannot work with.
+ * Migrates the schema at startup with numbered, forward-only SQL files. Waits for an advisory lock, so any number of
+ * servers may start at once. Rejects servers and schemas that this version cannot work with.
  */
 import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";
@@ -16,10 +16,10 @@ const CONNECTION = {
   connectTimeoutMs: 10_000,
   applicationName: "cyrnel migration",
 } as const;
-/** Key of the advisory lock, the same in every version. */
+/** Advisory lock key, which must be the same in every version. */
 const LOCK_KEY = "7241865325823964";
 const LOCK_TIMEOUT_MS = 300_000;
-/** SQLSTATEs worth a retry: deadlock_detected, lock_not_available. */
+/** SQLSTATEs that are worth a retry: deadlock_detected and lock_not_available. */
 const LOCK_TROUBLE = new Set(["40P01", "55P03"]);
 const MAX_ATTEMPTS = 5;
 
@@ -29,8 +29,8 @@ export class DatabaseRefused extends Error {
 
 /**
  * Checks the server, then applies missing migrations, each in its own transaction: a migration that locked two tables
- * could deadlock with servers of the previous version, which keep running. Calls `onPending` with the names first.
- * Returns the names applied. Throws DatabaseRefused with a sentence for the operator.
+ * could deadlock with servers of the previous version, which keep running. Calls `onPending` with their names first.
+ * Returns the applied names. Throws DatabaseRefused with a sentence for the operator.
  */
 export async function migrate(
   databaseUrl: string,
@@ -80,11 +80,12 @@ async function applyPending(
 }
 
 /**
- * Returns whether it was missing. The lock ends with the transaction, so a lost connection cannot leave a migration
- * unlocked.
+ * Returns true if the migration was missing. The lock ends with the transaction, so a lost connection cannot leave a
+ * migration running without the lock.
  */
 async function applyOne(db: Db, name: string): Promise<boolean> {
-  // Set here, because poolers may ignore such connection parameters. Building an index may exceed the role's limit.
+  // Set the timeouts here, because poolers may ignore such connection parameters. Building an index may exceed the
+  // role's own limit.
   await db.unsafe(`set local lock_timeout = ${LOCK_TIMEOUT_MS}; set local statement_timeout = 0`);
   await db.unsafe(`select pg_advisory_xact_lock(${LOCK_KEY})`);
   const before = await listAppliedMigrations(db);
@@ -101,7 +102,7 @@ async function applyOne(db: Db, name: string): Promise<boolean> {
     );
   }
   await db.unsafe(await readFile(path.join(MIGRATIONS_DIRECTORY, `${name}.sql`), "utf8"));
-  // Under wal_level minimal, a crash resets a sequence that was created and first used in one transaction.
+  // With wal_level minimal, a crash resets a sequence that was created and first used in the same transaction.
   await db`select setval(pg_get_serial_sequence(${MIGRATIONS_TABLE}, 'id'),
     (select coalesce(max(id), 0) + 1 from ${db(MIGRATIONS_TABLE)}), false)`;
   await db`insert into ${db(MIGRATIONS_TABLE)} (name, run_on) values (${name}, now())`;

@@ -1,12 +1,12 @@
 /**
- * The only listener for Postgres notices, by channel. A lost connection may lose notices, so features also poll the
- * database and check again whenever listening restarts.
+ * Contains the only Postgres notice listener and dispatches notices by channel. A lost connection may lose notices,
+ * so features also poll the database and check again whenever listening restarts.
  */
 import type { z } from "zod";
 import { waitAtMost } from "../bounds/deadline.ts";
 import type { Db, Pool } from "./pool.ts";
 
-/** Bounds the shutdown, because the database may be down. */
+/** Limits the shutdown time, because the database may be down. */
 const CLOSE_MS = 2000;
 
 export interface NoticeOptions<Notice> {
@@ -14,12 +14,12 @@ export interface NoticeOptions<Notice> {
   schema: z.ZodType<Notice>;
   /** Receives null if the payload does not match the schema. Must not throw. */
   onNotice(notice: Notice | null): void;
-  /** Called when listening starts, possibly on a new connection: earlier notices may be lost. Must not throw. */
+  /** Called when listening starts, possibly on a new connection, so earlier notices may be lost. Must not throw. */
   onListening?(): void;
 }
 
 export interface Listening extends AsyncDisposable {
-  /** Resolves when listening has started. Rejects if the database fails; then there are no notices. */
+  /** Resolves when listening has started. Rejects if the database fails; no notices arrive then. */
   readonly ready: Promise<void>;
 }
 
@@ -36,7 +36,7 @@ export function listenFor<Notice>(pool: Pool, options: NoticeOptions<Notice>): L
     },
   );
   const ready = subscribed.then(() => {});
-  // An unhandled rejection would end the server if the caller does not await it.
+  // If the caller does not await `ready`, an unhandled rejection would end the server.
   ready.catch(() => {});
   return {
     ready,

@@ -1,37 +1,38 @@
-/** The only file that constructs the Postgres driver. Contains no SQL of any feature. */
+/** The only file that creates Postgres clients. Contains no feature SQL. */
 
 import type { PostgresType } from "postgres";
 import postgres from "postgres";
 import { parse } from "postgres-array";
 import { DEFAULT_TIMINGS, type Timings } from "#api/config/timings.ts";
 
-/** `bigint` columns become numbers: ids and byte counts stay far below 2^53. */
+/** Returns `bigint` columns as numbers: ids and byte counts stay far below 2^53. */
 interface ColumnTypes extends Record<string, unknown> {
   bigint: number;
 }
 
-/** Services use `begin` for transactions; stores take `Db`. */
+/** Database pool. Services use its `begin` for transactions; stores take `Db`. */
 export type Pool = postgres.Sql<ColumnTypes>;
-/** The pool or a transaction: first parameter of every store function. */
+/** The pool or a transaction; the first parameter of every store function. */
 export type Db = postgres.ISql<ColumnTypes>;
 
 export type Fragment = postgres.PendingQuery<postgres.Row[]>;
 
 export interface PoolOptions {
   maxConnections?: number;
-  /** Longest single attempt to connect; then the query fails. Default 3000. */
+  /** Time limit for one connection attempt, after which the query fails. Default 3000. */
   connectTimeoutMs?: number;
   applicationName?: string;
   /**
-   * Overrides defaults. `statementTimeoutMs` 0 means no limit. A connection that has not responded `answerMarginMs`
-   * after that limit is closed: its query fails and the next query gets a new connection.
+   * Overrides defaults. A `statementTimeoutMs` of 0 means no limit. A connection that has not responded
+   * `answerMarginMs` after the statement limit is closed: its query fails, and the next query gets a new connection.
    */
   timings?: Partial<PoolTimings>;
   onClose?: () => void;
-  /** Never recycles connections; needed for session locks. */
+  /** Never recycles connections, as session locks require. */
   permanent?: boolean;
   /**
-   * Closes a connection after this idle time, because each is a Postgres process of some megabytes. Default: never.
+   * Closes a connection after this idle time, because each is a Postgres process using several megabytes. Default:
+   * never.
    */
   idleTimeoutMs?: number;
   onNotice?: (message: string) => void;
@@ -43,9 +44,9 @@ export type PoolTimings = Pick<
 >;
 
 /**
- * The first query opens a connection. Queries fail within `connectTimeoutMs` while the database is down, and work
- * again when it is back. Every query settles: it waits at most `waitTimeoutMs` for a connection, and for the response
- * as long as the statement may take plus a margin.
+ * Opens the first connection with the first query. Queries fail within `connectTimeoutMs` while the database is down,
+ * and work again once it is back. Every query settles: it waits at most `waitTimeoutMs` for a connection, then at
+ * most the statement limit plus a margin for the response.
  */
 export function createPool(databaseUrl: string, options: PoolOptions = {}): Pool {
   const timings = { ...DEFAULT_TIMINGS, ...options.timings };
@@ -58,9 +59,9 @@ export function createPool(databaseUrl: string, options: PoolOptions = {}): Pool
     query_timeout: statementTimeoutMs === 0 ? null : (statementTimeoutMs + answerMarginMs) / 1000,
     wait_timeout: waitTimeoutMs / 1000,
     listen_check: listenCheckMs / 1000,
-    // No pipelining: a lost response must not be taken for that of the next query.
+    // Disable pipelining, so that a late response cannot be taken for that of the next query.
     max_pipeline: 0,
-    // The driver's default back-off grows to 20 s, longer than a request may wait.
+    // Override the driver's back-off, which grows to 20 s, longer than a request may wait.
     backoff: () => 0.05,
     ...(options.idleTimeoutMs === undefined ? {} : { idle_timeout: options.idleTimeoutMs / 1000 }),
     ...(options.permanent ? { max_lifetime: null, idle_timeout: 0 } : {}),
@@ -81,15 +82,15 @@ export function createPool(databaseUrl: string, options: PoolOptions = {}): Pool
       statement_timeout: statementTimeoutMs,
     },
   }) as Pool;
-  // The unpatched driver lacks this option; it would lose queries and leave others unanswered.
+  // Without this option the driver is not patched: it would lose queries and never settle others.
   if (!("wait_timeout" in pool.options))
     throw new Error("The package postgres lacks the patch of this project. Run: node patches/apply.js");
   return pool;
 }
 
 /**
- * A URL may name a Unix socket like libpq: `postgres://user:pw@localhost/db?host=/directory`. The driver takes the
- * socket only as an option.
+ * Extracts a Unix socket from the URL, which may name one as in libpq:
+ * `postgres://user:pw@localhost/db?host=/directory`. The driver accepts sockets only as an option.
  */
 function splitSocketDirectory(databaseUrl: string): { url: string; socketDirectory: string | null } {
   const url = new URL(databaseUrl);
@@ -114,8 +115,8 @@ const UNREACHABLE_CODES = new Set([
   "EAI_AGAIN",
   "EHOSTUNREACH",
   "ENETUNREACH",
-  // Postgres is shutting down, crashed, starting up, or read-only after a fail-over; or a statement took too long,
-  // perhaps behind a lock.
+  // Postgres is shutting down, crashed, starting up, or read-only after a failover; or a statement took too long,
+  // perhaps waiting for a lock.
   "57P01",
   "57P02",
   "57P03",
@@ -125,8 +126,8 @@ const UNREACHABLE_CODES = new Set([
 ]);
 
 /**
- * Returns whether an error means that the database was unreachable, too slow or out of disk, memory or connections,
- * as opposed to a refused statement.
+ * Returns whether the database was unreachable, too slow, or out of disk, memory or connections, as opposed to
+ * rejecting a statement.
  */
 export function isDatabaseUnavailable(error: unknown): boolean {
   if (!(error instanceof Error) || !("code" in error) || typeof error.code !== "string") return false;
@@ -134,7 +135,9 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   return error.code === "ENOENT" && "syscall" in error && error.syscall === "connect";
 }
 
-/** Returns whether a statement failed because of its data (a value or a constraint), so a retry would fail too. */
+/**
+ * Returns whether a statement failed because of its data (a value or a constraint), so that a retry would fail too.
+ */
 export function isRefusedData(error: unknown): boolean {
   return error instanceof Error && "code" in error && /^2[23]/.test(String(error.code));
 }
@@ -156,8 +159,8 @@ function declare(oid: number, read: (element: string) => unknown): PostgresType 
 }
 
 /**
- * Writes a one-dimensional array (PostgreSQL, "Array Input and Output Syntax"). Throws for other values, which would
- * be stored as unintended text because a statement's values carry no types.
+ * Serializes a one-dimensional array (PostgreSQL, "Array Input and Output Syntax"). Throws for any other value, which
+ * would be stored as unintended text because statement values carry no types.
  */
 function write(elements: readonly unknown[]): string {
   return `{${elements.map(writeElement).join(",")}}`;

@@ -1,4 +1,4 @@
-/** Checks the database every second on a dedicated connection, so that requests are refused before they hang. */
+/** Checks the database every second on a dedicated connection, so that requests fail at once instead of hanging. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { createPool, type Db, isDatabaseUnavailable, type Pool } from "./pool.ts";
 
@@ -7,7 +7,7 @@ export interface Reachability extends AsyncDisposable {
 }
 
 export interface ReachabilityOptions {
-  /** Longest wait for a database that is not reachable yet. Default 10,000. */
+  /** How long to wait for an unreachable database at startup. Default 10,000. */
   waitMs?: number;
   onWait?: (error: unknown, waitMs: number) => void;
   signal?: AbortSignal;
@@ -20,9 +20,10 @@ const PING_INTERVAL_WHILE_DOWN_MS = 250;
 const PING_TIMEOUT_MS = 2000;
 
 /**
- * Rejects if processes cannot be written; waits while others lock them. Changes nothing, but takes the lock of a
- * change (ROW EXCLUSIVE), which a read-only database refuses. The sort has too little memory for 200 KiB, so Postgres
- * writes a temporary file, which a full disk refuses. One round trip: the statements form one transaction.
+ * Rejects if processes cannot be written; waits while others lock them. Changes nothing, but takes the lock that a
+ * write needs (ROW EXCLUSIVE), which fails on a read-only database. The sort has too little memory for 200 KiB, so
+ * Postgres writes a temporary file, which fails on a full disk. Takes one round trip: the statements form one
+ * transaction.
  */
 export async function probeWriting(db: Db): Promise<void> {
   await db.unsafe(`
@@ -33,7 +34,7 @@ export async function probeWriting(db: Db): Promise<void> {
     update processes set priority = priority where false`);
 }
 
-/** Resolves when the database responds. Throws the driver's error if it does not in time. */
+/** Resolves when the database responds. Throws the driver's error if it does not respond in time. */
 export async function watchDatabase(
   databaseUrl: string,
   options: ReachabilityOptions = {},
@@ -67,7 +68,7 @@ export async function watchDatabase(
 }
 
 /**
- * Asks repeatedly, one query at a time; a hanging query counts as unreachable until it settles. Disposing ends the
+ * Checks repeatedly, one query at a time; a hanging query counts as unreachable until it settles. Disposing ends the
  * pool.
  */
 export function watchPool(pool: Pool, ask: () => Promise<void>): Reachability {

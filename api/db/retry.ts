@@ -5,7 +5,7 @@ import { isDatabaseUnavailable } from "./pool.ts";
 const FIRST_RETRY_MS = 50;
 const MAX_RETRY_MS = 2000;
 
-/** Retries at most every 2 s. Returns null if `over` aborts first. */
+/** Retries with growing pauses of up to 2 s. Returns null if `over` aborts first. */
 export async function retryUntil<T>(
   work: () => Promise<T>,
   over: AbortSignal,
@@ -23,14 +23,14 @@ export async function retryUntil<T>(
 }
 
 /**
- * Longest wait of a run's call for a database that is down. Shorter than the age at which cached rules and keys
- * become invalid.
+ * Maximum time for which a run's call waits for an unavailable database. Shorter than the age at which cached rules
+ * and keys become invalid.
  */
 const MAX_AWAY_MS = 8000;
 
 /**
  * Retries for some seconds while the database is unreachable. After that, or when `over` aborts, rejects with the
- * last error. `failure` is the error of an earlier attempt.
+ * last error. `failure` is the error from an earlier attempt.
  */
 export async function retryWhileAway<T>(
   work: () => Promise<T>,

@@ -1,6 +1,6 @@
 /**
- * Keeps in-memory copies in line with the database: reloads a kind when its revision changes. NOTIFY reports changes,
- * and a poll every second covers lost notices. Reports when a copy is too old to rely on.
+ * Keeps in-memory copies up to date: reloads a kind when its revision changes in the database. NOTIFY reports
+ * changes, and a poll every second covers lost notices. Reports when a copy is too old to rely on.
  */
 import { performance } from "node:perf_hooks";
 import { z } from "zod";
@@ -10,7 +10,7 @@ import type { Db, Pool } from "./pool.ts";
 export type RevisionKind = "keys" | "roles" | "policies" | "packages";
 
 export interface RevisionWatch extends AsyncDisposable {
-  /** Call before `start`. `load` replaces the copy of a kind and never runs twice at once. */
+  /** Call before `start`. `load` replaces the copy of a kind; two loads of a kind never overlap. */
   follow(kind: RevisionKind, load: (db: Db) => Promise<void>): void;
   start(): Promise<void>;
   /** Resolves when every change committed before the call is in memory. Concurrent calls share one query. */
@@ -30,9 +30,9 @@ const DEFAULT_POLL_MS = 1000;
 const DEFAULT_MAX_STALE_MS = 10_000;
 
 /**
- * Call first in every transaction that changes a kind: later changes then wait, and later statements see all earlier
- * ones. The trigger that counts changes takes the same lock, so taking this one after other locks could deadlock.
- * Lock several kinds in the order of the type above.
+ * Call first in every transaction that changes a kind: other changes then wait, and later statements see all earlier
+ * changes. The trigger that counts changes takes the same lock, so taking it after other locks could deadlock. Lock
+ * several kinds in the order of the type above.
  */
 export async function lockRevision(db: Db, kind: RevisionKind): Promise<void> {
   await db`select from revisions where kind = ${kind} for update`;
@@ -56,7 +56,7 @@ export function createRevisionWatch(pool: Pool, options: RevisionWatchOptions): 
     for (const { kind, revision } of rows) {
       if (loaded.get(kind) === revision) continue;
       await loaders.get(kind)?.(pool);
-      // Read before the rows: a change in between causes one more load, never a missing one.
+      // Read the revision before the rows: a change in between then causes an extra load, never a missing one.
       loaded.set(kind, revision);
     }
     confirmedAtMs = askedAtMs;

@@ -1,6 +1,6 @@
 /**
- * Writes api/db/schema.sql, the schema after all migrations, from a temporary embedded Postgres; `--check` compares
- * instead. Reads the catalogs in a fixed order, so that the same migrations always print the same text.
+ * Writes api/db/schema.sql, the schema after all migrations, from a temporary embedded Postgres; with `--check`,
+ * compares instead. Reads the catalogs in a fixed order, so that the same migrations always produce the same text.
  */
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

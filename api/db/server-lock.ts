@@ -1,6 +1,6 @@
 /**
- * Allows one server per embedded database, because the server that started it also stops it. A session advisory lock
- * on a dedicated connection, which also checks whether the database responds.
+ * Allows one server per embedded database, because the server that started it also stops it. Uses a session advisory
+ * lock on a dedicated connection, which also checks whether the database responds.
  */
 import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -11,23 +11,23 @@ import { type Reachability, watchPool } from "./reachability.ts";
 export class DatabaseInUse extends DatabaseRefused {}
 
 export interface ServerLockOptions {
-  /** Longest wait for a previous server to shut down. Default 10,000. */
+  /** How long to wait for a previous server to shut down. Default 10,000. */
   waitMs?: number;
-  /** Also wait that long for a database that is not reachable yet. Default true. */
+  /** Whether to wait equally long for a database that is not reachable yet. Default true. */
   waitForDatabase?: boolean;
   signal?: AbortSignal;
-  /** The lock was lost with the connection and another server took it: shut down. */
+  /** Called when the lock was lost with the connection and another server took it: shut down. */
   onTakenOver: () => void;
 }
 
-/** Two 32-bit halves of the advisory lock's key: "Cyrn", "serv". */
+/** First half of the advisory lock's 64-bit key, "Cyrn"; the second is "serv". */
 const LOCK_CLASS = 0x4379726e;
 const LOCK_OBJECT = 0x73657276;
 const DEFAULT_WAIT_MS = 10_000;
 const RETRY_MS = 200;
 
 /**
- * Throws DatabaseRefused if another server still has the lock after `waitMs`, and the driver's error if the database
+ * Throws DatabaseRefused if another server still has the lock after `waitMs`, or the driver's error if the database
  * could not be reached in that time.
  */
 export async function acquireServerLock(

@@ -1,5 +1,5 @@
 /**
- * Limits the bytes stored per key. The database counts and refuses (0034_stored_bytes.sql): a statement that stores
+ * Limits the bytes stored per key. The database counts and enforces (0034_stored_bytes.sql): a statement that stores
  * bytes states the limit, and its failure becomes the client's error.
  */
 import { AppError } from "../errors.ts";
@@ -7,13 +7,13 @@ import type { Db } from "./pool.ts";
 
 const EXCEEDED = "CY413";
 
-/** Belongs in a statement's `with`, before the part that stores. A null `maxBytes` sets no limit. */
+/** SQL for a statement's `with` clause, before the part that stores. A null `maxBytes` means no limit. */
 export function allowStoredBytes(db: Db, maxBytes: number | null) {
   const setting = maxBytes === null ? "" : String(maxBytes);
   return db`allowed as materialized (select set_config('cyrnel.max_stored_bytes', ${setting}, true))`;
 }
 
-/** Returns `storage_full` if a statement was refused for the bytes it adds, else `error`. */
+/** Returns `storage_full` if a statement failed because its bytes exceed the limit, otherwise `error`. */
 export function toStorageFull(error: unknown, maxBytes: number | null): unknown {
   if (!(error instanceof Error && "code" in error && error.code === EXCEEDED)) return error;
   return storageFull(Number((error as { detail?: unknown }).detail), maxBytes);

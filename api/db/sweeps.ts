@@ -8,13 +8,13 @@ const TURN = 0.9;
 export interface Sweep {
   name: string;
   everyMs: number;
-  /** Returns the number removed. Stops early when the signal aborts. */
+  /** Returns the number of removed rows. Stops early when the signal aborts. */
   remove(signal: AbortSignal): Promise<number>;
   what: string;
   log: Pick<ModuleLogger, "info" | "warn">;
 }
 
-/** Sweeps at once and then in turns with other servers until disposed; disposing waits for the current batch. */
+/** Sweeps at once and then in turn with other servers until disposed. Disposing waits for the current batch. */
 export function startSweeps(db: Db, { name, everyMs, remove, what, log }: Sweep): AsyncDisposable {
   const stopped = new AbortController();
   const { signal } = stopped;
@@ -52,7 +52,8 @@ export async function removeInBatches(
 }
 
 /**
- * Returns whether this server may do the work: no server started it in the last `everyMs`, by the database's clock.
+ * Returns true if this server may sweep: by the database's clock, no server has started a sweep in the last
+ * `everyMs`.
  */
 async function takeTurn(db: Db, name: string, everyMs: number): Promise<boolean> {
   const rows = await db`

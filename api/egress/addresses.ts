@@ -1,6 +1,6 @@
 /**
- * Classifies IP addresses by the IANA special-purpose registries: public, link-local, cloud metadata, and the
- * addresses embedded in them. Makes no policy decisions.
+ * Classifies IP addresses by the IANA special-purpose registries (public, link-local, cloud metadata) and extracts
+ * embedded addresses. Makes no policy decisions.
  */
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
@@ -11,7 +11,7 @@ export type Block = readonly [Address, number];
 export interface Face {
   address: Address;
   nonPublic: string | null;
-  /** Kind that no broad rule may allow (link-local, metadata), or null. */
+  /** Kind of address that no broad rule may allow (link-local, metadata), or null. */
   guarded: string | null;
 }
 
@@ -61,17 +61,17 @@ const PUBLIC_IPV6 = blockOf("2000::/3");
 
 interface Carrier {
   block: Block;
-  /** The unspecified address and loopback embed nothing. */
+  /** Addresses in this block embed nothing: the unspecified address and loopback. */
   except?: Block;
   offsetBytes: number;
-  /** Connections always go to the embedded address. */
+  /** True if connections to the block always go to the embedded address. */
   isTransparent: boolean;
   isInverted?: boolean;
 }
 
 const CARRIERS: readonly Carrier[] = [
   { block: blockOf("::ffff:0:0/96"), offsetBytes: 12, isTransparent: true },
-  // NAT64: the only way to an IPv4 host from a network without IPv4.
+  // NAT64, the only way to reach an IPv4 host from a network without IPv4.
   { block: blockOf("64:ff9b::/96"), offsetBytes: 12, isTransparent: true },
   { block: blockOf("::/96"), except: blockOf("::/127"), offsetBytes: 12, isTransparent: false },
   { block: blockOf("::ffff:0:0:0/96"), offsetBytes: 12, isTransparent: false },
@@ -81,12 +81,15 @@ const CARRIERS: readonly Carrier[] = [
   { block: blockOf("2001::/32"), offsetBytes: 12, isTransparent: false, isInverted: true },
 ];
 
-/** Returns null unless `text` is an address in usual notation (no octal, hexadecimal or shortened IPv4). Drops a zone id. */
+/**
+ * Returns null unless `text` is an address in standard notation (no octal, hexadecimal or shortened IPv4). Drops a
+ * zone id.
+ */
 export function parseAddress(text: string): Address | null {
   const bare = text.replace(/%.*$/s, "");
   const family = isIP(bare);
   if (family === 0) return null;
-  // The library misreads ::8.8.8.8 as ::ffff:8.8.8.8; without dots it reads the right address.
+  // The library misreads ::8.8.8.8 as ::ffff:8.8.8.8 but reads the address correctly if it has no dots.
   const plain = family === 6 && bare.includes(".") ? new URL(`http://[${bare}]`).hostname.slice(1, -1) : bare;
   return ipaddr.parse(plain);
 }
@@ -96,8 +99,8 @@ export function contains([network, prefixLength]: Block, address: Address): bool
 }
 
 /**
- * Lists the address and the IPv4 addresses embedded in it; rules apply to each. Lists only the embedded one if
- * connections always go there.
+ * Lists the address and the IPv4 addresses embedded in it; rules apply to each. If connections always go to the
+ * embedded address, lists only that.
  */
 export function listFaces(outer: Address): Face[] {
   const carried = CARRIERS.filter(

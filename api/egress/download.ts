@@ -3,7 +3,7 @@ import { EgressRefused } from "./rules.ts";
 
 export interface DownloadOptions {
   maxBytes: number;
-  /** Covers all redirects and the whole body. Default 10,000. */
+  /** Time limit for all redirects and the complete body. Default 10,000. */
   maxMs?: number;
   maxRedirects?: number;
   accept?: string;
@@ -16,7 +16,7 @@ export interface Downloaded {
   finalUrl: string;
 }
 
-/** Throws AppError `download_failed`, `payload_too_large` or `egress_refused`. */
+/** Downloads a file. Throws AppError `download_failed`, `payload_too_large` or `egress_refused`. */
 export type Download = (url: string, options: DownloadOptions) => Promise<Downloaded>;
 
 const REDIRECT_STATUSES = new Set([301, 302, 303, 307, 308]);
@@ -24,7 +24,7 @@ const MAX_SHOWN_URL_CHARACTERS = 300;
 const MAX_CAUSE_CHARACTERS = 300;
 const FIRST_PIECE_BYTES = 64 * 1024;
 
-/** `fetch` must be the guarded one. */
+/** `fetch` must be a guarded fetch. */
 export function createDownload(fetch: typeof globalThis.fetch): Download {
   return async (url, options) => {
     const maxMs = options.maxMs ?? 10_000;
@@ -92,7 +92,7 @@ async function readBody(response: Response, maxBytes: number): Promise<Buffer> {
   }
   let bytes = Buffer.allocUnsafeSlow(Math.min(maxBytes, FIRST_PIECE_BYTES));
   let length = 0;
-  // Throwing out of the loop cancels the stream and closes the connection.
+  // Throwing inside the loop cancels the stream and closes the connection.
   for await (const chunk of response.body ?? []) {
     const needed = length + chunk.byteLength;
     if (needed > maxBytes) throw tooLarge(maxBytes);
@@ -124,7 +124,7 @@ function failed(url: string, problem: string, cause?: unknown): AppError {
   return new AppError("download_failed", `Could not download ${show(url)}: ${problem}.`, { cause });
 }
 
-/** User name and password must not reach messages or logs. */
+/** Returns the URL without user name and password, which must not reach messages or logs. */
 function show(url: string): string {
   const withoutCredentials = url.replace(/\/\/[^/?#]*@/, "//");
   return withoutCredentials.slice(0, MAX_SHOWN_URL_CHARACTERS);

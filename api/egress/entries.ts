@@ -4,7 +4,7 @@ import { type Address, type Block, contains, parseAddress } from "./addresses.ts
 
 export type EgressEntry =
   | { kind: "block"; text: string; block: Block; isExact: boolean }
-  /** `suffix` matches every host below the name, not the name itself. */
+  /** `suffix` matches every host below the name but not the name itself. */
   | { kind: "host"; text: string; name: string; match: "exact" | "suffix" };
 
 const MAX_ENTRIES = 1000;
@@ -35,7 +35,7 @@ export function coversHost(entry: EgressEntry, host: string): boolean {
   return entry.match === "exact" ? host === entry.name : host.endsWith(`.${entry.name}`);
 }
 
-/** Returns lower case punycode without a final dot, or an address without brackets. */
+/** Returns lower-case punycode without a final dot, or an address without brackets. */
 export function normalizeHost(host: string): string {
   const bare = host.startsWith("[") && host.endsWith("]") ? host.slice(1, -1) : host;
   if (parseAddress(bare)) return bare.toLowerCase();
@@ -76,7 +76,7 @@ function parseHost(text: string): EgressEntry | string {
   const name = normalizeHost(match === "suffix" ? text.slice(2) : text);
   const labels = name.split(".");
   const isName = name.length <= 253 && labels.every((label) => LABEL.test(label));
-  // Resolvers read a name whose last label is a number as an IPv4 address (127.1, 0x7f000001).
+  // Reject names whose last label is a number, which resolvers read as an IPv4 address (127.1, 0x7f000001).
   if (!isName || /^(?:\d+|0x[0-9a-f]*)$/.test(labels.at(-1) ?? "")) {
     return `"${text}" is neither an address, a block of addresses (10.0.0.0/8) nor a host name (db.example.com, *.example.com; no scheme, no port)`;
   }

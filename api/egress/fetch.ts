@@ -1,7 +1,7 @@
 /**
- * Guarded fetch: Node's own, over connections that the egress rules allow. Downloads and adapters send every request,
- * and each redirect, through it. A name is resolved once and the connection goes to a checked address, so a resolver
- * that answers differently the second time has no effect.
+ * Guarded fetch: Node's own fetch over connections that the egress rules allow. Downloads and adapters send every
+ * request and redirect through it. A name is resolved once and the connection goes to a checked address, so a
+ * resolver that changes its response has no effect.
  */
 import { lookup as systemLookup } from "node:dns";
 import type { LookupFunction } from "node:net";
@@ -18,14 +18,14 @@ import {
 
 export interface GuardedFetchOptions {
   lookup?: LookupFunction;
-  /** Includes name resolution. Default 10,000. */
+  /** Time limit for connecting, including name resolution. Default 10,000. */
   connectTimeoutMs?: number;
-  /** Limits the wait for headers, and between two parts of a body. Default 300,000. */
+  /** Limits the wait for headers and between two parts of a body. Default 300,000. */
   idleTimeoutMs?: number;
   maxConnectionsPerOrigin?: number;
 }
 
-/** Rejects with EgressRefused for a forbidden destination. Disposing closes every connection. */
+/** Rejects with EgressRefused if the destination is forbidden. Disposing closes every connection. */
 export type GuardedFetch = typeof globalThis.fetch & AsyncDisposable;
 
 const MAX_CAUSES = 8;
@@ -77,7 +77,7 @@ interface Answer {
   family: number;
 }
 
-/** The connector fails with EgressRefused for addresses that the rules do not allow. */
+/** The connector fails with EgressRefused if the rules do not allow an address. */
 function createCheckingConnector(rules: EgressRules, options: ConnectOptions): buildConnector.connector {
   const resolve = options.lookup ?? (systemLookup as LookupFunction);
 

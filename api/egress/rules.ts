@@ -1,6 +1,6 @@
 /**
- * Decides where this server may connect: to the public internet and to the entries of CYRNEL_EGRESS_ALLOW, except
- * those of CYRNEL_EGRESS_DENY. Opens no connection and resolves no name.
+ * Decides where this server may connect: to the public internet and to entries in CYRNEL_EGRESS_ALLOW, except those
+ * in CYRNEL_EGRESS_DENY. Opens no connection and resolves no name.
  */
 import { type Face, listFaces, parseAddress } from "./addresses.ts";
 import { coversAddress, coversHost, type EgressEntry, normalizeHost } from "./entries.ts";
@@ -17,7 +17,7 @@ export class EgressRefused extends Error {
 
 const MAX_SHOWN_HOST_CHARACTERS = 255;
 
-/** Throws EgressRefused for a URL that can be refused without resolving its host. */
+/** Throws EgressRefused if the URL is forbidden whatever its host resolves to. */
 export function requireAllowedUrl(url: URL, rules: EgressRules): void {
   if (url.protocol !== "http:" && url.protocol !== "https:") {
     throw new EgressRefused(`Requests to ${url.protocol} URLs are refused: only http and https are allowed.`);
@@ -56,7 +56,7 @@ function findProblem(face: Face, host: string, { allow }: EgressRules): string |
   const shown = face.address.toString();
   const covering = allow.filter((entry) => coversAddress(entry, face.address));
   if (face.guarded !== null) {
-    // Only the exact address allows it: the owner of an allowed name could point it here.
+    // Requires an entry with exactly this address: the owner of an allowed name could point it here.
     const isExact = covering.some((entry) => entry.kind === "block" && entry.isExact);
     if (isExact) return null;
     return `${shown} is ${face.guarded}, refused unless CYRNEL_EGRESS_ALLOW names exactly ${shown}.`;

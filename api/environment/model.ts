@@ -31,7 +31,7 @@ const zygoteSchema = z
   })
   .nullable();
 
-/** Parts of a module's own report: foreign data, validated before it is shown. */
+/** Values from a module's own report, which is foreign data and validated before it is shown. */
 export const reportedStatusSchema = z.object({
   slots: count,
   busy: count,

@@ -17,7 +17,7 @@ export interface EnvironmentOptions {
 }
 
 export interface EnvironmentService {
-  /** Throws AppError `no_environment`. */
+  /** Describes the active environment. Throws AppError `no_environment`. */
   describe(): Promise<EnvironmentDescription>;
   /**
    * Returns Markdown that lists the packages the viewer may import. Throws AppError `no_environment`,
@@ -60,11 +60,11 @@ export function createEnvironmentService({
   };
 }
 
-/** Bounds the package list, because agents that read the docs pay for it in tokens. */
+/** Limits the package list, because agents that read the docs pay for it in tokens. */
 const MAX_LISTED_CHARACTERS = 620;
 const MAX_DESCRIPTION_CHARACTERS = 26;
 
-/** Lists packages while there is room, then says how to find the others. */
+/** Lists packages while there is room, then explains how to find the others. */
 export function describePackages(packages: readonly ListedPackage[]): string {
   if (packages.length === 0) return "";
   let text = "\n## Packages\n\n";
@@ -83,7 +83,7 @@ export function describePackages(packages: readonly ListedPackage[]): string {
 
 const DANGLING = /(?:[\s&,;:(-]+|\s(?:an?|the|and|or|of|for|to|in|on|with|that))$/iu;
 
-/** Cuts after a whole word and appends `…`. */
+/** Cuts the text after a complete word and appends `…`. */
 function shorten(text: string): string {
   if (text.length <= MAX_DESCRIPTION_CHARACTERS) return text;
   let cut = text.slice(0, MAX_DESCRIPTION_CHARACTERS + 1).replace(/\s+\S*$/u, "");

@@ -6,12 +6,12 @@ export const PROJECT = "default";
 
 const DIGEST = /^[0-9a-f]{64}$/;
 const ID_PREFIX = "sha256-";
-/** RFC 9110, "Media Type", as clients send it: a type, with parameters as tokens or plain quoted strings. */
+/** Media type (RFC 9110) as clients send it: a type, with parameters that are tokens or plain quoted strings. */
 const MEDIA_TYPE =
   /^[a-z0-9!#$&^_.+-]{1,80}\/[a-z0-9!#$&^_.+-]{1,80}(?:; ?[a-z0-9!#$&^_.+-]{1,40}=(?:[a-z0-9!#$&^_.+:'-]{1,80}|"[\x20\x21\x23-\x5b\x5d-\x7e]{0,80}"))*$/i;
 export const MAX_MEDIA_TYPE_CHARACTERS = 200;
 
-/** SHA-256 in hexadecimal, as `sha256sum` prints it. */
+/** SHA-256 in hexadecimal, as printed by `sha256sum`. */
 export type Digest = string;
 
 export const fileIdOf = (digest: Digest): string => `${ID_PREFIX}${digest}`;
@@ -72,7 +72,7 @@ export const fileListSchema = z.object({
 });
 export type FileList = z.output<typeof fileListSchema>;
 
-/** Loose, because a request has other headers too. */
+/** Loose, because a request also has other headers. */
 export const contentHeadersSchema = z.looseObject({
   range: z
     .string()
@@ -122,11 +122,11 @@ export interface StoredUpload {
   position: number;
 }
 
-/** Used for uploads without a stated type or a telling name. */
+/** Type of uploads that neither declare one nor have a recognized file extension. */
 export const UNKNOWN_TYPE = contentTypeOf("");
 const NO_TYPE = /^application\/(?:octet-stream|x-www-form-urlencoded)\b/i;
 
-/** Returns the stated type of an upload, or the one its name implies. */
+/** Returns the type declared by the upload, or the one its name implies. */
 export function typeOfUpload(said: string | undefined, name: string | undefined): string {
   return said === undefined || said === "" || NO_TYPE.test(said) ? contentTypeOf(name ?? "") : said;
 }

@@ -1,5 +1,6 @@
 /**
- * Files given to runs and left by them. A hook checks who may see the process for every route below /processes/:id.
+ * Files passed to runs and artifacts left by them. For every route below /processes/:id, a hook checks whether the
+ * caller may see the process.
  */
 import { pipeline } from "node:stream/promises";
 import { pack } from "tar-stream";
@@ -21,7 +22,7 @@ const read = { onRequest: requireScope("processes:read") };
 const tags = ["processes"];
 const FILE_MODE = 0o644;
 
-/** Register after the routes of processes. */
+/** Call after registering the process routes. */
 export function registerArtifactRoutes(app: App, files: Files): void {
   app.get(
     "/processes/:id/artifacts",
@@ -124,7 +125,7 @@ export function registerArtifactRoutes(app: App, files: Files): void {
   );
 }
 
-/** Workspace names cannot lead out of the folder where the archive is unpacked. */
+/** Creates an archive of the artifacts. Workspace names cannot escape the folder where it is unpacked. */
 async function openArchive(files: Files, processId: number, key?: string): Promise<AsyncIterable<Buffer>> {
   const { completedAt, artifacts } = await files.openAllArtifacts(processId, key);
   const archive = pack();

@@ -1,4 +1,4 @@
-/** Streams uploads, and downloads that no browser executes. */
+/** Streams uploads, and downloads that browsers never execute. */
 import multipart from "@fastify/multipart";
 import type { FastifyError, FastifyPluginAsync, FastifyRequest } from "fastify";
 import { z } from "zod";
@@ -137,7 +137,7 @@ export async function registerFileRoutes(app: App, files: Files): Promise<void> 
   );
 }
 
-/** Needs its own scope: every content type is accepted, and the route reads the body. */
+/** Needs its own scope, because it accepts every content type and the route reads the body. */
 async function registerUpload(app: App, files: Files): Promise<void> {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", (_request, _payload, done) => done(null, undefined));
@@ -190,7 +190,7 @@ async function registerUpload(app: App, files: Files): Promise<void> {
   );
 }
 
-/** Returns the declared size if the body is the file; a form is larger than the file in it. */
+/** Returns the declared size if the body is the file, or null for a form, which is larger than its file. */
 function declaredBytes(request: FastifyRequest): number | null {
   const declared = request.headers["content-length"];
   return declared === undefined || request.isMultipart() ? null : Number(declared);
@@ -200,7 +200,7 @@ async function takeBody(request: FastifyRequest, name: string | undefined): Prom
   return {
     name: name ?? null,
     contentType: typeOfUpload(checkMediaType(request.headers["content-type"]), name),
-    // Keeps the request open after an abandoned read, because the client still needs a response.
+    // Keep the request open after an abandoned read, because the client still needs a response.
     bytes: request.raw.iterator({ destroyOnReturn: false }),
   };
 }
@@ -224,7 +224,7 @@ async function takePart(request: FastifyRequest, name: string | undefined): Prom
   };
 }
 
-/** A broken-off form ends its file as if it were complete; only the form's own end proves that it is. */
+/** Throws if the form breaks off. Its file then looks complete; only the end of the form proves that it is. */
 async function* untilTheEnd(
   request: FastifyRequest,
   file: AsyncIterable<Buffer>,
@@ -242,8 +242,8 @@ async function* untilTheEnd(
 }
 
 /**
- * The form parser throws errors without a code for unreadable forms; other errors come from the plugin or the
- * connection.
+ * Errors without a code come from the form parser and mean an unreadable form; other errors come from the plugin or
+ * the connection.
  */
 function explainForm(error: unknown): never {
   if (error instanceof Error && "code" in error) throw error;

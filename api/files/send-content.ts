@@ -1,6 +1,6 @@
 /**
- * Sends a stored content: whole, in part (RFC 9110, "Range Requests"), or not at all if the client has it. A client
- * or a script chose its type and name, so a browser only ever saves it.
+ * Sends a stored content: completely, in part (RFC 9110, "Range Requests"), or not at all if the client already has
+ * it. A client or script chose its type and name, so browsers must only ever save it.
  */
 import { Readable } from "node:stream";
 import { create as contentDisposition } from "content-disposition";
@@ -8,14 +8,14 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { AppError } from "../errors.ts";
 import type { OpenFile } from "./service.ts";
 
-/** Disconnects a client that reads nothing for this long. */
+/** Time after which a client that reads nothing is disconnected. */
 const MAX_STALL_MS = 30_000;
 
 function savedAs(name: string | null): string | undefined {
   return name?.split("/").at(-1);
 }
 
-/** Keeps a browser from rendering the response, whatever its type. */
+/** Keeps browsers from rendering the response, whatever its type. */
 export function setDownloadHeaders(reply: FastifyReply, contentType: string, name: string | null): void {
   reply.headers({
     "content-type": contentType,
@@ -26,7 +26,7 @@ export function setDownloadHeaders(reply: FastifyReply, contentType: string, nam
   });
 }
 
-/** Destinations (Fetch, "request destination") for which a browser would execute or apply the content. */
+/** Request destinations (Fetch standard) for which a browser would execute or apply the content. */
 const APPLIED = new Set([
   "script",
   "worker",
@@ -75,7 +75,7 @@ export async function sendContent(
 }
 
 /**
- * Reads the first bytes before the response starts, so that a missing content causes an error and not a broken
+ * Reads the first bytes before the response starts, so that a missing content causes an error instead of a broken
  * response.
  */
 export async function openStream(bytes: AsyncIterable<Buffer>, reply: FastifyReply): Promise<Readable> {
@@ -112,7 +112,7 @@ function isKnown(header: string, tag: string): boolean {
 
 type Part = { from: number; length: number } | "whole" | "unsatisfiable";
 
-/** Parses a single range; for anything else the whole content is sent, as the RFC allows. */
+/** Parses a single range. For anything else the complete content is sent, as the RFC allows. */
 function parseRange(header: string, size: number): Part {
   const found = /^bytes=(\d{0,15})-(\d{0,15})$/i.exec(header.trim());
   const [, first = "", last = ""] = found ?? [];

@@ -1,6 +1,6 @@
 /**
- * Uploads of keys, files given to processes, and artifacts, over one store of contents. A key sees its own uploads,
- * and with the scope processes:all those of every key: knowing a digest does not grant access.
+ * Uploads, files passed to processes, and artifacts, all kept in one content store. A key sees its own uploads, or
+ * everyone's with the scope processes:all: knowing a digest does not grant access.
  */
 import { type PageRequest, readNumberedPage } from "#api/bounds/page.ts";
 import type { Db } from "#api/db/pool.ts";
@@ -33,7 +33,7 @@ import {
 import { createUploadCount, limitBytes, tooLarge } from "./uploads.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
-/** A read extends the life of an upload; recorded at most this often. */
+/** Reading an upload extends its life; this is recorded at most this often. */
 const USE_NOTED_MS = 60 * 60_000;
 
 type Viewer = Pick<Caller, "id" | "scopes">;
@@ -145,8 +145,8 @@ export function createFiles(deps: FilesDeps) {
     isStoreReachable: () => contents.isReachable(),
 
     /**
-     * Stores the bytes as they arrive; `takes` opens them after the upload is accepted. Throws body_too_large,
-     * too_many_uploads, storage_full, and errors of the bytes.
+     * Stores bytes as they arrive; `takes` opens the stream after the upload is accepted. Throws body_too_large,
+     * too_many_uploads, storage_full, and errors from the stream.
      */
     upload: (...given: Parameters<typeof takeUpload>) => takeUpload(...given).catch(recordRefusal),
 
@@ -172,7 +172,7 @@ export function createFiles(deps: FilesDeps) {
       return open({ name, digest, contentType }, viewer.id);
     },
 
-    /** Processes keep the files they were given. Throws not_found. */
+    /** Removes an upload; processes keep the files passed to them. Throws not_found. */
     async remove(viewer: Viewer, digest: Digest): Promise<void> {
       if (!(await deleteFile(db, digest, reachOf(viewer)))) refuseUnknown(digest);
     },
@@ -182,7 +182,7 @@ export function createFiles(deps: FilesDeps) {
       return left.files.map(toArtifact);
     },
 
-    /** Throws not_found, process_not_idle. */
+    /** Opens an artifact. Throws not_found, process_not_idle. */
     async openArtifact(processId: number, name: string, key?: string): Promise<OpenFile> {
       const refusal = `Process ${processId} left no such file. GET /processes/${processId}/artifacts lists those it left.`;
       return openOf("process_artifacts", processId, name, refusal, key);
@@ -193,7 +193,7 @@ export function createFiles(deps: FilesDeps) {
       return openOf("process_files", processId, name, refusal, key);
     },
 
-    /** Opens each artifact when it is pulled. Throws not_found, process_not_idle. */
+    /** Opens each artifact only when it is read. Throws not_found, process_not_idle. */
     async openAllArtifacts(
       processId: number,
       key?: string,
@@ -226,7 +226,10 @@ function refuseUnknown(digest: Digest): never {
   );
 }
 
-/** A queued or running run has discarded the previous artifacts and stores new ones at its end. */
+/**
+ * Requires a finished run: a queued or running one has discarded the previous artifacts and stores new ones at its
+ * end.
+ */
 function requireEnded(id: number, state: string): void {
   if (state === "idle") return;
   throw new AppError(

@@ -15,7 +15,7 @@ export interface FileStorage extends AsyncDisposable {
   workspaces: ProcessFiles;
   contents: ContentStore;
   start(): void;
-  /** On shutdown: ends all waits for the object store and starts no new ones. */
+  /** On shutdown, stops waiting for the object store and starts no new requests. */
   giveUp(): void;
 }
 

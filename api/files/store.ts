@@ -1,4 +1,3 @@
-/** Statements for uploads and for the files that processes were given and left. */
 import type { PageRequest } from "#api/bounds/page.ts";
 import type { Db } from "#api/db/pool.ts";
 import { allowStoredBytes, storageFull, toStorageFull } from "#api/db/stored-bytes.ts";
@@ -17,7 +16,7 @@ function uploadColumns(db: Db) {
 }
 
 /**
- * The content must exist. `isNew` is true if the owner had not uploaded it before; otherwise fields not given keep
+ * The content must exist. `isNew` is true if the owner had not uploaded it before; otherwise omitted fields keep
  * their values. Throws storage_full.
  */
 export async function upsertFile(
@@ -42,7 +41,7 @@ export async function upsertFile(
   return row as StoredUpload & { isNew: boolean };
 }
 
-/** Counts the artifacts a run is about to leave, each content once. Throws storage_full. */
+/** Counts the artifacts a run is about to store, each content once. Throws storage_full. */
 export async function countLeft(
   db: Db,
   processId: number,
@@ -60,8 +59,8 @@ export async function countLeft(
 }
 
 /**
- * Checks room for pending bytes, counted as in the statement that stores them: `check` throws storage_full. Only that
- * statement decides.
+ * Checks whether pending bytes fit the owner's limit, counting like the statement that stores them: `check` throws
+ * storage_full. The result is provisional; only that statement decides.
  */
 export async function readRoom(
   db: Db,
@@ -77,14 +76,14 @@ export async function readRoom(
   };
 }
 
-/** Returns the owner to whom the files of a process count, or undefined for a deleted process. */
+/** Returns the owner whose limit a process's files count towards, or undefined if the process was deleted. */
 export async function readProcessOwner(db: Db, processId: number): Promise<string | undefined> {
   const [row] = await db<{ owner: string }[]>`
     select coalesce(key_id, creator) as owner from processes where id = ${processId}`;
   return row?.owner;
 }
 
-/** Returns the digests that already count for the owner. */
+/** Returns the digests that already count towards the owner's limit. */
 export async function findCounted(db: Db, owner: string, digests: readonly Digest[]): Promise<Set<Digest>> {
   const rows = await db<{ digest: Digest }[]>`
     select digest from stored_contents
@@ -98,7 +97,7 @@ export async function readStoredBytes(db: Db, owner: string): Promise<number> {
   return row?.bytes ?? 0;
 }
 
-/** `all` includes files of other owners; the owner's own comes first. */
+/** Finds an upload. With `all`, includes other owners' files; the owner's own comes first. */
 export async function findFile(
   db: Db,
   digest: Digest,
@@ -128,7 +127,9 @@ export async function listFiles(
     order by f.position desc limit ${limit}`;
 }
 
-/** Deletes the owner's file; with `all` and no own file, those of every owner. Returns false if there was none. */
+/**
+ * Deletes the owner's file or, with `all` if the owner has none, every owner's. Returns false if nothing was deleted.
+ */
 export async function deleteFile(
   db: Db,
   digest: Digest,
@@ -141,7 +142,7 @@ export async function deleteFile(
   return rows.length > 0;
 }
 
-/** Returns the files that the owner has among the digests, and restarts their retention. */
+/** Returns those of the digests that the owner has uploaded, and restarts their retention. */
 export async function useFiles(
   db: Db,
   digests: readonly Digest[],
@@ -162,8 +163,8 @@ export async function useFiles(
 }
 
 /**
- * Returns the state of a process and the artifacts of its last run by name, read at the same moment; null for a
- * missing process.
+ * Returns the state of a process and the artifacts of its last run by name, both read at the same moment. Null if the
+ * process does not exist.
  */
 export async function readLeft(
   db: Db,
@@ -179,7 +180,10 @@ export async function readLeft(
   return { ...row, files: rows.filter((file) => file.name !== null) };
 }
 
-/** Returns null for a missing process, and a null `file` if none has this name. `state` is that of the process. */
+/**
+ * Returns null if the process does not exist, and a null `file` if it has no file with this name. `state` is the
+ * process state.
+ */
 export async function findProcessFile(
   db: Db,
   which: "process_files" | "process_artifacts",
@@ -196,7 +200,7 @@ export async function findProcessFile(
   return { state: row.state, file: row.name === null ? null : { ...row, name: row.name } };
 }
 
-/** Removes uploads not used for `days`; returns their number. */
+/** Removes uploads not used for `days` and returns their number. */
 export async function deleteUnusedFiles(db: Db, days: number, maxRows: number): Promise<number> {
   const rows = await db`
     delete from files where ctid = any(array(

@@ -1,6 +1,6 @@
 /**
- * Removes unused uploads, contents without references, and remains of broken uploads, in small batches, on one
- * replica at a time.
+ * Removes unused uploads, unreferenced contents, and remains of failed uploads, in small batches, on one replica at a
+ * time.
  */
 import type { Db, Pool } from "#api/db/pool.ts";
 import { removeInBatches, startSweeps } from "#api/db/sweeps.ts";
@@ -18,9 +18,12 @@ import { deleteUnusedFiles } from "./store.ts";
 
 const SWEEP_INTERVAL_MS = 10 * 60_000;
 const BATCH_ROWS = 200;
-/** Failures of one place per batch: if it is down, every removal there fails. */
+/** Failures per place after which a batch stops: if the place is down, every removal there fails. */
 const MAX_FAILURES = 3;
-/** Writes mark their blob every 30 s, and a new content gets its references soon: both take far less than this. */
+/**
+ * Age at which an unfinished blob or unreferenced content counts as abandoned. Writes mark their blob every 30 s, and
+ * a new content soon gets its references.
+ */
 export const ABANDONED_MS = 10 * 60_000;
 
 export interface FileSweep {
@@ -41,7 +44,7 @@ export function startFileSweeps(sweep: FileSweep): AsyncDisposable {
   });
 }
 
-/** Sweeps once and returns the number of files, contents and blobs removed. Stops early when the signal aborts. */
+/** Sweeps once and returns the number of removed files, contents and blobs. Stops early when the signal aborts. */
 export async function sweepFiles(
   { pool, contents, ttlDays, log, onSwept = () => {} }: FileSweep,
   abandonedMs: number,

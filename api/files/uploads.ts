@@ -11,7 +11,7 @@ export function tooLarge(maxBytes: number): AppError {
   );
 }
 
-/** Throws body_too_large at the first byte over the limit. */
+/** Throws body_too_large at the first byte beyond the limit. */
 export async function* limitBytes(
   bytes: AsyncIterable<Uint8Array>,
   maxBytes: number,
@@ -26,7 +26,7 @@ export async function* limitBytes(
   }
 }
 
-/** `begin` throws too_many_uploads; disposing its result ends the upload. */
+/** Limits concurrent uploads per caller. `begin` throws too_many_uploads; disposing its result ends the upload. */
 export function createUploadCount(): { begin(caller: string): Disposable } {
   const running = new Map<string, number>();
   let all = 0;

@@ -1,6 +1,6 @@
 /**
- * File access for processes: finds or stores the files they are given, reads them for runs, and stores artifacts. The
- * rows that refer to contents are written together with the process and with the end of its run.
+ * File access for processes: finds or stores the files passed to them, reads these for runs, and stores artifacts.
+ * Rows that refer to contents are written together with the process or the end of its run.
  */
 
 import { createHash } from "node:crypto";
@@ -49,14 +49,14 @@ export function createWorkspaces({
   onRefused = () => {},
 }: WorkspacesDeps): ProcessFiles {
   /**
-   * Checks for room before storing bytes that would only be swept again. The statement that counts them decides; this
-   * check keeps a key without room from filling the store between two sweeps. Throws storage_full.
+   * Checks the storage limit before storing bytes that would only be swept again. The statement that counts them
+   * decides; this check keeps a key over its limit from filling the store between two sweeps. Throws storage_full.
    */
   async function checkRoom(owner: string, pending: readonly Pending[]): Promise<void> {
     if (maxStoredBytes === null || pending.length === 0) return;
     const used = await readStoredBytes(db, owner);
     if (used + sum(pending) <= maxStoredBytes) return;
-    // Contents that the owner already has take no room.
+    // Contents that the owner already has need no more room.
     const contents = new Map<Digest, { size: number }>();
     for (const { read } of pending) {
       const { digest, size } = await measure(await read());
@@ -67,7 +67,7 @@ export function createWorkspaces({
     if (added > 0 && used + added > maxStoredBytes) throw storageFull(used, maxStoredBytes);
   }
 
-  /** Returns the owner, who has room for the pending contents. */
+  /** Returns the process owner after checking that the pending contents fit their storage limit. */
   async function requireRoom(processId: number, pending: readonly Pending[]): Promise<string | undefined> {
     const owner = await readProcessOwner(db, processId);
     if (owner !== undefined) await checkRoom(owner, pending);
@@ -201,7 +201,7 @@ async function* once(bytes: Buffer): AsyncGenerator<Buffer> {
   yield bytes;
 }
 
-/** `message` continues after the name of the field. */
+/** `message` completes a sentence that begins with the field's name. */
 function refuse(name: string | null, message: string): AppError {
   const path = name === null ? "body.files" : `body.files.${name}`;
   return new AppError("invalid_request", `The request is not valid: ${path}: ${message}`, {

@@ -8,7 +8,7 @@ export function clientGone(reply: FastifyReply): AbortSignal {
   return controller.signal;
 }
 
-/** Sends JSON text unchanged. Tests check such responses against their schemas. */
+/** Sends JSON text unchanged, without validating it; tests check such responses against their schemas. */
 export function sendJson(reply: FastifyReply, json: string): FastifyReply {
   return reply.type("application/json; charset=utf-8").send(json);
 }

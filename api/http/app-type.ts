@@ -13,11 +13,11 @@ export type App = FastifyInstance<
 declare module "fastify" {
   interface FastifyContextConfig {
     public?: boolean;
-    /** Set by `requireScope`; the OpenAPI document reads it. */
+    /** Scope set by `requireScope` and read by the OpenAPI document. */
     scope?: string;
     /**
-     * Keeps accepting this POST, PUT, PATCH or DELETE while the server shuts down; `elsewhere` only if no other
-     * server can do it.
+     * Keeps accepting this POST, PUT, PATCH or DELETE while the server shuts down. `elsewhere` does so only if no
+     * other server can handle it.
      */
     whileDraining?: true | "elsewhere";
     keepsIntegers?: boolean;

@@ -1,5 +1,5 @@
 /**
- * Authenticates and authorizes callers. Every route names a scope or declares itself public; otherwise the server
+ * Authenticates and authorizes callers. Every route must name a scope or declare itself public; otherwise the server
  * cannot be built.
  */
 import { createHash, timingSafeEqual } from "node:crypto";
@@ -24,16 +24,18 @@ export type Scope = (typeof SCOPES)[number];
 
 export interface Caller {
   kind: "anonymous" | "bootstrap" | "key";
-  /** `anonymous`, `bootstrap`, or the id of the key; never the key itself. */
+  /** Either `anonymous`, `bootstrap`, or the id of the key; never the key itself. */
   id: string;
   name?: string;
   scopes: ReadonlySet<Scope>;
-  /** Absent for the two other kinds, which see every tool. */
+  /** Id of the stored key. Absent for the anonymous and bootstrap callers, who see every tool. */
   keyId?: string;
   roleId?: string;
 }
 
-/** Rights that decide which tools a caller sees and how its calls are treated. Empty without a stored key. */
+/**
+ * Returns the rights that decide which tools a caller sees and how its calls are treated. Empty without a stored key.
+ */
 export function rightsOf(caller: Caller | null): Pick<Caller, "keyId" | "roleId"> {
   const { keyId, roleId } = caller ?? {};
   return { ...(keyId !== undefined && { keyId }), ...(roleId !== undefined && { roleId }) };
@@ -45,7 +47,7 @@ declare module "fastify" {
   }
 }
 
-/** Ids of callers without a stored key. No role restricts them, and they are never revoked. */
+/** Ids of callers without a stored key. Roles do not restrict them, and they cannot be revoked. */
 export const KEYLESS: ReadonlySet<string> = new Set<Caller["kind"]>(["anonymous", "bootstrap"]);
 
 export interface VerifiedKey {
@@ -56,7 +58,7 @@ export interface VerifiedKey {
 }
 
 export interface KeyVerifier {
-  /** Returns null for an unknown, revoked or expired key. Rejects if the database cannot tell right now. */
+  /** Returns null for an unknown, revoked or expired key. Rejects if the database cannot answer at the moment. */
   verify(key: string): Promise<VerifiedKey | null>;
   find(id: string): VerifiedKey | null;
 }
@@ -78,8 +80,8 @@ const scopeOfHook = new WeakMap<object, Scope>();
 const anyKeyHooks = new WeakSet<object>();
 
 /**
- * A hook for a route: `onRequest: requireScope('processes:read')` (also works as preHandler). Fails with 403
- * `forbidden` that names the scope.
+ * Returns a route hook: `onRequest: requireScope('processes:read')` (also works as preHandler). Fails with 403
+ * `forbidden`, naming the scope.
  */
 export function requireScope(scope: Scope): onRequestAsyncHookHandler {
   const hook = async (request: FastifyRequest): Promise<void> => {
@@ -95,7 +97,7 @@ export function requireScope(scope: Scope): onRequestAsyncHookHandler {
 
 /**
  * Makes every route whose path begins with `prefix` call `check` before its handler. Call before adding the routes.
- * `check` throws if the object does not exist for the caller.
+ * `check` throws if the caller may not see the object.
  */
 export function guardRoutes(
   app: App,
@@ -110,14 +112,17 @@ export function guardRoutes(
   });
 }
 
-/** A hook for a route that any key may use, whatever its scopes: `onRequest: requireKey()`. */
+/** Returns a hook for a route that any key may use, whatever its scopes: `onRequest: requireKey()`. */
 export function requireKey(): onRequestAsyncHookHandler {
   const hook = async (): Promise<void> => {};
   anyKeyHooks.add(hook);
   return hook;
 }
 
-/** Adds `request.caller` to all routes, ends open requests of revoked keys, and checks that no route is left open. */
+/**
+ * Adds `request.caller` to all routes, ends open requests whose key is revoked, and checks that every route declares
+ * its access.
+ */
 export function registerAuth(app: App, { apiKey, keys }: AuthOptions): void {
   const expected = apiKey === null ? null : digest(apiKey);
   app.decorateRequest("caller", null);
@@ -157,15 +162,15 @@ function readKey(header: string | undefined): string | null {
 }
 
 /**
- * Without a bootstrap key, everyone on this machine is let in. A stored key still counts with its scopes and role,
- * and is refused once revoked.
+ * Without a bootstrap key, anyone on this machine is accepted. A stored key still counts with its scopes and role,
+ * and fails once revoked.
  */
 async function identify(
   key: string | null,
   expected: Buffer | null,
   keys: KeyVerifier,
 ): Promise<Caller | null> {
-  // Digests have equal length, so the comparison takes the same time for every wrong key.
+  // Digests have equal length, so comparing any wrong key takes the same time.
   if (key !== null && expected !== null && timingSafeEqual(digest(key), expected)) return BOOTSTRAP;
   if (key?.startsWith(STORED_KEY_MARK)) {
     const found = await keys.verify(key);
@@ -178,7 +183,7 @@ function callerOf({ id, name, scopes, roleId }: VerifiedKey): Caller {
   return { kind: "key", id, name, scopes, keyId: id, ...(roleId === null ? {} : { roleId }) };
 }
 
-/** When a key is revoked, its waiting reads get no response and its streams are cut off. */
+/** When a key is revoked, destroys its pending requests without a response and cuts off its streams. */
 function endWithTheKey(app: App, keys: KeyVerifier): void {
   const open = new Map<ServerResponse, string>();
   app.addHook("onRequest", async (request, reply) => {
@@ -191,7 +196,7 @@ function endWithTheKey(app: App, keys: KeyVerifier): void {
     const keyId = request.caller?.keyId;
     const isReading = request.method === "GET" && reply.statusCode < 400;
     if (keyId === undefined || !isReading || keys.find(keyId) !== null) return payload;
-    // A stream that is not sent would never end by itself.
+    // A stream that is never sent would not end by itself.
     if (payload instanceof Readable) payload.destroy();
     return refuse(request, reply);
   });

@@ -1,6 +1,6 @@
 /**
- * Opaque cursors of listings: the sort key of the last item with a checksum, so that a shortened, edited or made-up
- * cursor is refused instead of listing from somewhere else.
+ * Opaque listing cursors: the last item's sort key with a checksum, so that a shortened, edited or made-up cursor
+ * causes an error instead of a listing from elsewhere.
  */
 import { createHash } from "node:crypto";
 import { z } from "zod";
@@ -15,7 +15,7 @@ export function encodeCursor(kind: string, position: unknown): string {
   return Buffer.concat([checksum(kind, payload), payload]).toString("base64url");
 }
 
-/** `schema` validates the position. Throws AppError `invalid_cursor`. */
+/** Returns the position in a cursor, validated by `schema`. Throws AppError `invalid_cursor`. */
 export function decodeCursor<S extends z.ZodType>(kind: string, schema: S, cursor: string): z.output<S> {
   const bytes = Buffer.from(cursor, "base64url");
   const payload = bytes.subarray(CHECKSUM_BYTES);

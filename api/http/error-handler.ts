@@ -1,6 +1,6 @@
 /**
- * Turns errors into HTTP responses: `{error, code, requestId, issues?}`. From 500 on, only the log gets the cause.
- * Responses never contain a stack, a secret or script source.
+ * Turns errors into HTTP responses: `{error, code, requestId, issues?}`. From status 500, the cause appears only in
+ * the log. Responses never contain a stack, a secret or script source.
  */
 import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
@@ -14,7 +14,7 @@ import type { App } from "./app-type.ts";
 
 const DATABASE_RETRY_SECONDS = 2;
 const MAX_ISSUES = 50;
-/** Disconnects a client that still sends this long after its refusal. */
+/** Time after which a client still sending its request is disconnected, once it was sent an error. */
 const LINGER_MS = 2000;
 const PLACES: Record<string, string> = { querystring: "query" };
 
@@ -43,7 +43,7 @@ export function answerError(
   const left = hasLeft(error, request);
   if (left) request.log.debug("the client left before its request was complete");
   const known = left ? CLIENT_LEFT : describeError(error);
-  // A 503 without a cause is a refusal, like those below 500: the request's own log line has its status.
+  // A 503 without a cause is deliberate, like errors below 500: the request's own log line has its status.
   const isRefusal = known.status === 503 && known.cause === undefined;
   if (isRefusal) request.log.debug({ code: known.code }, "request refused");
   else if (known.status >= 500)
@@ -68,15 +68,15 @@ export function answerError(
 }
 
 /**
- * Sends an error while the request still arrives, for example when the body is too large. Closing the connection now
- * would reset it, and the client might never read why, so the rest is read and discarded for a while. A server that
- * is shutting down closes its connections anyway.
+ * Sends an error while the request is still arriving, for example when its body is too large. Closing the connection
+ * now would reset it, and the client might never read the reason, so the rest is read and discarded for a while. A
+ * server that is shutting down closes its connections anyway.
  */
 function outlastRequest({ raw: body }: FastifyRequest, reply: FastifyReply): void {
   if (body.complete || body.destroyed) return;
   const answer = reply.removeHeader("connection").raw;
   const isLast = !answer.shouldKeepAlive;
-  // Node would close the connection at the end of the response.
+  // Node would otherwise close the connection at the end of the response.
   answer.shouldKeepAlive = true;
   const late = setTimeout(() => body.destroy(), LINGER_MS);
   body.once("close", async () => {
@@ -89,12 +89,12 @@ function outlastRequest({ raw: body }: FastifyRequest, reply: FastifyReply): voi
   body.resume();
 }
 
-/** The connection ended in the middle of the body. Node's error for that looks like a lost database. */
+/** True if the connection ended in the middle of the body. Node's error for that looks like a lost database. */
 function hasLeft(error: FastifyError | Error, request: FastifyRequest): boolean {
   return request.raw.readableAborted && "code" in error && error.code === "ECONNRESET";
 }
 
-/** No client reads this; the metrics count it. */
+/** Counted by the metrics; no client receives it. */
 const CLIENT_LEFT = new AppError("invalid_request", "The connection ended before the request was complete.");
 
 export function describeError(error: unknown): AppError {
@@ -166,7 +166,7 @@ function describeFrameworkError(error: FastifyError): AppError | null {
   return null;
 }
 
-/** Such requests cannot be parsed as HTTP, so they have neither request nor reply. */
+/** Answers requests that cannot be parsed as HTTP and so have neither a request nor a reply object. */
 export function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === "ECONNRESET" || socket.destroyed || !socket.writable) {
     socket.destroy();
@@ -183,7 +183,7 @@ export function answerBrokenRequest(error: Error & { code?: string }, socket: So
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json; charset=utf-8\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
   );
-  // A client that does not close its side would keep its data in memory.
+  // A client that does not close its side would otherwise keep its data in memory.
   setTimeout(() => socket.destroy(), LINGER_MS).unref();
 }
 

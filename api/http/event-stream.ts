@@ -1,11 +1,11 @@
 import { Readable } from "node:stream";
 import type { FastifyReply } from "fastify";
 
-/** Disconnects a client that reads nothing for this long. It resumes by `Last-Event-ID`. */
+/** Time after which a client that reads nothing is disconnected. It can resume with `Last-Event-ID`. */
 const MAX_STALL_MS = 30_000;
 const MAX_BUFFER_BYTES = 64 * 1024;
 
-/** Sets the headers and returns the body for `reply.send`. `events` yields whole events as text. */
+/** Sets the headers and returns the body for `reply.send`. `events` yields complete events as text. */
 export function openEventStream(reply: FastifyReply, events: AsyncGenerator<string, void>): Readable {
   reply
     .header("cache-control", "no-store, no-transform")

@@ -1,6 +1,6 @@
 /**
- * Refuses requests before a route sees them: too many connections, new work while the server stops, everything while
- * the database is unreachable, and web pages of other origins in anonymous mode.
+ * Rejects requests before they reach a route: too many connections, new work while the server stops, everything while
+ * the database is unreachable, and web pages from other origins in anonymous mode.
  */
 import { readFileSync } from "node:fs";
 import type { Socket } from "node:net";
@@ -11,9 +11,9 @@ import { AppError } from "../errors.ts";
 import type { App } from "./app-type.ts";
 
 export interface Lifecycle {
-  /** True from the first stop signal on: no longer ready, but still accepting requests. */
+  /** True after the first stop signal: no longer ready, but still accepting requests. */
   readonly leaving: boolean;
-  /** True once new work is refused, after load balancers have had time to deregister this server. */
+  /** True once new work is rejected, after load balancers have had time to deregister this server. */
   readonly draining: boolean;
   readonly drainingForMs: number;
   startLeaving(): void;
@@ -48,11 +48,11 @@ export function createLifecycle(): Lifecycle {
 }
 
 /**
- * While leaving, connections are closed after each response, so that clients open their next one to another server.
- * While draining, new work gets 503 `shutting_down` unless no other server can do it; reads continue.
+ * While leaving, closes connections after each response, so that clients open their next one to another server. While
+ * draining, new work gets 503 `shutting_down` unless no other server can do it; reads continue.
  */
 export function registerLifecycle(app: App, lifecycle: Lifecycle, isHandingOver: () => boolean): void {
-  // Checked at the end of each response, to include requests from before the signal.
+  // Checked at the end of each response, to include requests that began before the signal.
   app.addHook("onSend", (_request, reply, _payload, done) => {
     if (lifecycle.leaving) reply.header("connection", "close");
     done();
@@ -72,8 +72,8 @@ export function registerLifecycle(app: App, lifecycle: Lifecycle, isHandingOver:
 }
 
 /**
- * Register before the routes: no request may hang in a query that never returns. Fails with 503
- * `database_unavailable`.
+ * Fails with 503 `database_unavailable` instead of letting a request hang in a query that never returns. Call before
+ * registering the routes.
  */
 export function registerDatabaseGuard(app: App, database: { readonly reachable: boolean }): void {
   app.addHook("onRequest", async (request) => {
@@ -88,8 +88,8 @@ export function registerDatabaseGuard(app: App, database: { readonly reachable: 
 }
 
 /**
- * Only for anonymous mode: any site may send a browser to 127.0.0.1 (cross-site requests), or point a domain there
- * (DNS rebinding). Programs like curl send neither a foreign Host nor an Origin. Fails with 403 `forbidden`.
+ * Use only in anonymous mode: any site may send a browser to 127.0.0.1 (cross-site requests), or point a domain there
+ * (DNS rebinding). Programs such as curl send neither a foreign Host nor an Origin. Fails with 403 `forbidden`.
  */
 export function registerLocalGuard(app: App): void {
   app.addHook("onRequest", async (request) => {
@@ -110,7 +110,7 @@ export function registerLocalGuard(app: App): void {
 }
 
 /**
- * Postgres cannot store NUL. Refuses it in paths and queries; the schemas refuse it in bodies. Fails with 400
+ * Rejects NUL in paths and queries, because Postgres cannot store it; schemas reject it in bodies. Fails with 400
  * `invalid_request`.
  */
 export function registerNulGuard(app: App): void {
@@ -142,14 +142,14 @@ function hostNameOf(host: string): string {
 const MAX_CONNECTIONS = 10_000;
 const MIN_CONNECTIONS = 16;
 /**
- * Descriptors reserved for everything but client connections: 60 of an idle server, 8 per run, and those of tools and
- * the database.
+ * Descriptors reserved for everything but client connections: 60 for an idle server, 8 per run, and some for tools
+ * and the database.
  */
 const RESERVED_DESCRIPTORS = 160;
-/** The server refuses to start with fewer, because it could not serve some runs and clients at once. */
+/** Minimum for startup. With fewer descriptors, the server could not serve several runs and clients at once. */
 export const MIN_DESCRIPTORS = 256;
 
-/** Returns this process's limit of open files, or null if the system does not report it (no /proc). */
+/** Returns this process's open file limit, or null if the system does not report it (no /proc). */
 export function readDescriptorLimit(): number | null {
   try {
     const found = /^Max open files +(\d+|unlimited)/m.exec(readFileSync("/proc/self/limits", "latin1"))?.[1];
@@ -168,8 +168,8 @@ export function countAllowedConnections(descriptors: number | null): number {
 }
 
 /**
- * Each address may have a quarter of all connections without a valid key. Beyond that its oldest such connection is
- * closed: a client that sends its request at once gets in, even during a flood.
+ * Limits each address to a quarter of all connections without a valid key. Beyond that, its oldest such connection is
+ * closed, so a client that sends its request at once gets in even during a flood.
  */
 export function registerConnectionLimits(app: App): void {
   const max = countAllowedConnections(readDescriptorLimit());
@@ -200,8 +200,9 @@ export function registerConnectionLimits(app: App): void {
 }
 
 /**
- * Limits requests per client and window, if configured. Counts before a key is refused, so guessing is limited too. A
- * client is a key from one address, or an address. Health checks and other replicas do not count.
+ * Limits requests per client and time window, if configured. Counts a request before its key is checked, so guessing
+ * keys is limited too. A client is a key at one address, or an address without a key. Health checks and other
+ * replicas do not count.
  */
 export async function registerRateLimit(
   app: App,
@@ -219,7 +220,7 @@ export async function registerRateLimit(
     if (/^\/(health|internal)\b/.test(request.routeOptions.url ?? "")) return;
     const result = await count(request);
     if (result.isAllowed) return;
-    // Three-header form that most clients read:
+    // The three-header form that most clients read:
     // https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/
     reply.header("ratelimit-limit", result.max);
     reply.header("ratelimit-remaining", result.remaining);

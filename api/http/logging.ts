@@ -22,8 +22,8 @@ export interface LoggerOptions {
 }
 
 /**
- * Replaces fields named like secrets, and every occurrence of the API key, the database password and the redactor's
- * secrets in a finished line.
+ * Replaces fields named like secrets, and every occurrence of the API key, the database password or a secret known to
+ * the redactor in a finished line.
  */
 export function createLogger(
   config: Pick<Config, "logLevel" | "apiKey" | "databaseUrl">,
@@ -60,7 +60,9 @@ export function createLogger(
   return pino(settings, options.stream);
 }
 
-/** Reading a module's error may throw again: the line then has that reason, or at least the message. */
+/**
+ * Handles a module error that throws again when read: the line then contains that reason, or at least the message.
+ */
 function readUnwritable(given: readonly unknown[]): [object, string] {
   const message = given.find((part) => typeof part === "string") ?? "an unreadable value";
   let thrown: unknown;

@@ -38,7 +38,9 @@ export interface ErrorResponse {
   content: { "application/json": { schema: typeof errorSchema } };
 }
 
-/** Response schemas by status for a route that may fail with these codes: spread into `schema.response`. */
+/**
+ * Returns response schemas by status for a route that may fail with these codes. Spread them into `schema.response`.
+ */
 export function errorResponses(...codes: ErrorCode[]): Record<number, ErrorResponse> {
   const byStatus = new Map<number, ErrorCode[]>();
   for (const code of new Set([...ALWAYS, ...codes])) {

@@ -1,6 +1,6 @@
 /**
  * Presents artifacts to MCP clients as resources: small files embedded, others as links. A response embeds a limited
- * amount and names what it left out; HTTP has everything.
+ * amount and names what it omits; everything is available over HTTP.
  */
 
 import { isUtf8 } from "node:buffer";
@@ -15,7 +15,7 @@ const MAX_EMBEDDED_BYTES = 64 * 1024;
 const MAX_EMBEDDED_TOTAL_BYTES = 256 * 1024;
 const MAX_ATTACHED = 50;
 const MAX_READING = 4;
-/** Limit for reading one resource, which is kept in memory and sent in base64. */
+/** Size limit for reading one resource, which is held in memory and sent in base64. */
 const MAX_READ_BYTES = 4 * 1024 * 1024;
 const URI = /^cyrnel:\/\/processes\/([1-9][0-9]{0,14})\/artifacts\/(.+)$/s;
 
@@ -31,7 +31,7 @@ interface Attached {
   content: (EmbeddedResource | ResourceLink)[];
 }
 
-/** Adds the names of the parts left out to `cut`. */
+/** Attaches a run's artifacts to its result and adds the names of omitted parts to `cut`. */
 export async function attachArtifacts(
   ports: McpPorts,
   { id, artifacts }: ProcessRecord,
@@ -54,7 +54,7 @@ export async function attachArtifacts(
       const resource = await limit(() => readArtifact(ports, id, artifact.name, context));
       return { type: "resource" as const, resource };
     } catch (error) {
-      // Another run may have started, or the store may be down: still return the outcome.
+      // Another run may have started, or the store may be down; return the outcome anyway.
       ports.log.debug({ err: error, requestId: context.requestId }, "an artifact could not be embedded");
       return linkTo(id, artifact);
     }
@@ -70,8 +70,8 @@ export async function attachArtifacts(
 }
 
 /**
- * Returns null for other URIs. Throws forbidden, not_found, process_not_idle, and invalid_request for a large
- * artifact.
+ * Returns null for other URIs. Throws forbidden, not_found, process_not_idle, and invalid_request if the artifact is
+ * too large.
  */
 export async function readArtifactResource(ports: McpPorts, uri: string, context: RequestContext) {
   const place = parseUri(uri);

@@ -1,5 +1,5 @@
 /**
- * Decides who may decide an approval over MCP. An approver at an MCP client uses the client's key, so the rule
+ * Determines who may decide an approval over MCP. An approver at an MCP client uses the client's key, so the rule
  * against self-approval checks the key.
  */
 import type { ApprovalRecord } from "../approvals/model.ts";
@@ -16,7 +16,7 @@ export function mayDecide({ isSelfApproval }: Rule, approval: Asked, { caller }:
   return isSelfApproval(approval, caller) ? "same_key" : "may";
 }
 
-/** Tells the model what to do about a pause. `fits` is true if a dialog can show the whole approval. */
+/** Tells the model what to do about a pause. `fits` is true if a dialog can show the complete approval. */
 export function describeDeciders(rule: Rule, approval: Asked, asker: Asker, fits: boolean): string {
   const elsewhere = `An approver with another key and the scope approvals:decide must decide: POST /approvals/${approval.id}/approve or /deny. Then: result {"processId":${approval.processId}}.`;
   switch (mayDecide(rule, approval, asker)) {

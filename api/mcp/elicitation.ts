@@ -1,5 +1,5 @@
 /**
- * Asks the user of the client to decide an approval. The form uses the few kinds of field that elicitation allows: a
+ * Asks the client's user to decide an approval. The form uses the few kinds of field that elicitation allows: a
  * script's schema is never passed on unchanged, and the approvals feature validates the response.
  */
 import {
@@ -12,7 +12,7 @@ import { describeCall, describeOrigin, visibleJson, visibleLine, visibleText } f
 import type { ApprovalRecord } from "../approvals/model.ts";
 import type { Decision } from "./ports.ts";
 
-/** Longest text for a dialog. The console shows larger approvals. */
+/** Longest text that a dialog may show. The console shows larger approvals. */
 const MAX_SHOWN_CHARACTERS = 4000;
 const MAX_SHOWN_LINES = 40;
 const MAX_FIELDS = 50;
@@ -20,11 +20,11 @@ const DECLINED = "Declined in the MCP client.";
 
 export function canElicit(client: ClientCapabilities | undefined): boolean {
   const elicitation = client?.elicitation;
-  // Clients from before the two modes send an empty object and support forms.
+  // Clients older than the two modes send an empty object and support forms.
   return elicitation != null && (elicitation.form !== undefined || elicitation.url === undefined);
 }
 
-/** Returns null if a dialog cannot show the approval completely and unchanged. */
+/** Builds a form for the approval, or returns null if a dialog cannot show it completely and unchanged. */
 export function describeForm(approval: ApprovalRecord): ElicitRequestFormParams | null {
   const origin = describeOrigin(approval);
   const what = describeCall(approval);
@@ -47,7 +47,7 @@ function describeFiles({ files }: ApprovalRecord): string {
   return ` It sends ${each.join("; ")}.`;
 }
 
-/** Marks each line of a script's text, so that it cannot pass for the server's. */
+/** Marks each line of a script's text, so that it cannot be mistaken for the server's. */
 function describeQuestion(
   origin: string,
   { message, schema }: ApprovalRecord,
@@ -81,7 +81,7 @@ function readFields(schema: unknown): ElicitRequestFormParams["requestedSchema"]
   return { type: "object", properties: fields, required: names };
 }
 
-/** Returns null if the user did not decide. */
+/** Returns the user's decision, or null if the user made none. */
 export function readDecision(approval: ApprovalRecord, { action, content }: ElicitResult): Decision | null {
   if (action === "decline") return { approved: false, reason: DECLINED };
   if (action === "cancel") return null;

@@ -1,6 +1,6 @@
 /**
- * Waits for a run as long as the client does: reports progress, and lets the user at the client decide approvals if
- * the key may.
+ * Waits for a run as long as the client does: reports progress, and lets the client's user decide approvals if the
+ * key may.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import {
@@ -15,21 +15,21 @@ import { mayDecide } from "./deciding.ts";
 import { canElicit, describeForm, readDecision } from "./elicitation.ts";
 import type { McpPorts, RequestContext } from "./ports.ts";
 
-/** Accepts any content, because large integers in it are not numbers; the question's schema validates it. */
+/** Accepts any content, because large integers in it are not numbers; the approval's schema validates it. */
 const AnswerSchema = ElicitResultSchema.extend({
   content: z.unknown().optional(),
 }) as unknown as typeof ElicitResultSchema;
 const PATIENCE_MS = 50_000;
-/** Used when the client receives progress, which extends its own time limit. */
+/** Used when the client receives progress, because progress extends the client's own time limit. */
 const PATIENCE_WITH_PROGRESS_MS = 300_000;
 const MAX_PATIENCE_MS = 600_000;
 const PROGRESS_INTERVAL_MS = 5000;
-/** Delay until a decision made elsewhere withdraws the question. */
+/** Interval for checking whether the approval was decided elsewhere, which withdraws the question. */
 const DECIDED_ELSEWHERE_MS = 1000;
 const RESUMING_MS = 50;
 const MAX_WAIT_MS = 60_000;
 
-/** Key in the request's `_meta` for the time the client waits. */
+/** Key in the request's `_meta` for how long the client waits. */
 export const PATIENCE_KEY = "cyrnel/patienceMs";
 
 export interface ClientLink {
@@ -45,9 +45,9 @@ export interface ClientLink {
 }
 
 /**
- * Resolves when the process is idle, or paused with nothing to ask here, when the client's time is over, or when the
- * client has left. `answered` lists decided approvals, after which the run is about to continue. With `asksPerson:
- * false` no question is sent.
+ * Resolves when the process is idle or is paused with nothing to ask here, when the client's time is over, or when
+ * the client has disconnected. `answered` lists decided approvals, after which the run is about to continue. With
+ * `asksPerson: false` no question is sent.
  */
 export async function followRun(
   ports: McpPorts,
@@ -134,7 +134,7 @@ async function askPerson(
     await approvals.decide(id, decision, context);
     return true;
   } catch (error) {
-    // A late or invalid response, or a decision elsewhere: the approval's state tells which.
+    // Either a late or invalid response or a decision elsewhere; the approval's state tells which.
     ports.log.debug(
       { err: error, approval: id, requestId: context.requestId },
       "no decision at the MCP client",

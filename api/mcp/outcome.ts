@@ -1,7 +1,7 @@
 /**
- * Writes the responses of MCP tools: JSON as text for the model and as data for programs, refusals marked as errors,
+ * Formats the responses of MCP tools: JSON as text for the model and as data for programs, failures marked as errors,
  * and processes as `run`, `resume` and `result` show them. Cuts parts that would flood a model's context and says
- * where to read the whole.
+ * where to read them completely.
  */
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import type { z } from "zod";
@@ -24,7 +24,7 @@ const MAX_CALLS_CHARACTERS = 64 * 1024;
 
 type Json = Record<string, unknown>;
 
-/** Returns the outcome of a run for `run` and `resume`, in the shape of the client library. `before` comes first. */
+/** Returns a run's outcome for `run` and `resume` in the MCP SDK's format. `before` comes first. */
 export async function answerRun(
   ports: McpPorts,
   id: number,
@@ -128,7 +128,7 @@ function cutText(name: string, text: string, wasTruncated: boolean, cut: string[
   return text.slice(0, MAX_STREAM_CHARACTERS).toWellFormed();
 }
 
-/** `maxCharacters` limits the whole stream. `usual` is the stream's default level. */
+/** `maxCharacters` limits the entire stream. `usual` is the stream's default level. */
 function linesOf(
   slices: readonly LevelSlice[],
   maxCharacters: number,

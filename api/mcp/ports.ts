@@ -1,6 +1,6 @@
 /**
- * Operations that MCP tools need from other features. api/mcp-ports.ts implements them over the services that HTTP
- * uses. Refusals are AppErrors.
+ * Operations that MCP tools need from other features. api/mcp-ports.ts implements them with the services that HTTP
+ * uses. Failures are AppErrors.
  */
 import type { z } from "zod";
 import type { LevelSlice } from "#api/processes/live/streams.ts";
@@ -18,29 +18,29 @@ export type CallTrailEntry = z.output<typeof toolCallSchema>;
 export interface RequestContext {
   caller: Caller;
   requestId: string;
-  /** Aborts when the client leaves early. */
+  /** Aborts if the client disconnects early. */
   signal: AbortSignal;
 }
 
 export interface Script {
   script: string;
-  /** Milliseconds; null for no limit, absent for the server's default. */
+  /** Milliseconds; null means no limit, undefined means the server's default. */
   timeoutMs?: number | null | undefined;
   ref?: string | undefined;
   input?: unknown;
-  /** Keyed by name, as in `POST /processes`. */
+  /** Files by name, as in `POST /processes`. */
   files?: Record<string, unknown> | undefined;
-  /** Name of the script among them; script.ts by default. */
+  /** Name of the script among the files; script.ts by default. */
   name?: string | undefined;
 }
 
-/** `slices` splits both streams by the level of their lines. */
+/** `slices` divides both streams by the level of their lines. */
 export type PrintedRecord = ProcessRecord & { slices: Record<"stdout" | "stderr", LevelSlice[]> };
 
 export interface ProcessesPort {
-  /** Stores and queues the script. Throws the errors of `POST /processes`. */
+  /** Stores and queues the script. Throws the same errors as `POST /processes`. */
   submit(script: Script, context: RequestContext): Promise<number>;
-  /** Call first. Throws not_found if the caller may not see the process. */
+  /** Throws not_found if the caller may not see the process. Call before every other method. */
   requireVisible(id: number, context: RequestContext): Promise<void>;
   /** Waits at most `waitMs` until the process is idle or paused. Throws not_found. */
   wait(
@@ -51,7 +51,7 @@ export interface ProcessesPort {
   read(id: number, context: RequestContext): Promise<PrintedRecord>;
   readCalls(id: number, context: RequestContext): Promise<CallTrailEntry[]>;
   /**
-   * Reads an artifact of the last run; `bytes` is null beyond `maxBytes`. Throws not_found, process_not_idle,
+   * Reads an artifact of the last run; `bytes` is null if it exceeds `maxBytes`. Throws not_found, process_not_idle,
    * storage_unavailable.
    */
   readArtifact(
@@ -68,7 +68,7 @@ export interface ApprovalsPort {
   /** Returns the approval as the caller may see it. Throws not_found. */
   get(id: string, context: RequestContext): Promise<ApprovalRecord>;
   /**
-   * Throws not_found, already_decided, approval_expired, self_approval, and invalid_request for data that does not
+   * Throws not_found, already_decided, approval_expired, self_approval, and invalid_request if the data does not
    * match the schema. The caller must have the scope.
    */
   decide(id: string, decision: Decision, context: RequestContext): Promise<ApprovalRecord>;
@@ -80,9 +80,9 @@ export interface McpPorts {
   /** Finds npm packages that match the words and that the viewer's scripts may import. */
   packages: { search(viewer: CallCaller, words: string): PackageSummary[] };
   approvals: ApprovalsPort;
-  /** True if the caller submitted the process or started the run, and so may not decide. */
+  /** True if the caller submitted the process or started the run and so may not decide. */
   isSelfApproval(approval: Pick<ApprovalRecord, "requestedBy" | "startedBy">, caller: Caller): boolean;
-  /** Returns the guide for scripts, as Markdown. Throws no_environment, module_failed. */
+  /** Returns the script guide as Markdown. Throws no_environment, module_failed. */
   readDocs(caller: Caller): Promise<string>;
   isLive(caller: Caller): boolean;
   describeError(error: unknown): {

@@ -1,7 +1,7 @@
 /**
- * `/mcp`: Streamable HTTP for MCP clients, with the keys, limits and guards of every other route. A call's content
- * decides which scope it needs, so tools.ts checks that. The OpenAPI document omits it, because MCP describes itself.
- * https://modelcontextprotocol.io/specification/2025-11-25/basic/transports
+ * `/mcp`: Streamable HTTP for MCP clients, with the same keys, limits and guards as every other route. A call's
+ * content decides which scope it needs, so tools.ts checks the scope. The OpenAPI document omits the route, because
+ * MCP describes itself. https://modelcontextprotocol.io/specification/2025-11-25/basic/transports
  */
 import { Readable } from "node:stream";
 import type { ReadableStream } from "node:stream/web";
@@ -15,7 +15,7 @@ import type { McpPorts, RequestContext } from "./ports.ts";
 import { createSessions, type HeldSession, SESSION_LIMITS, type SessionLimits } from "./sessions.ts";
 
 const SESSION_HEADER = "mcp-session-id";
-/** Headers that the transport reads; the key stays here. */
+/** Headers passed to the transport. The key is not among them. */
 const PASSED_HEADERS = ["accept", "content-type", SESSION_HEADER, "mcp-protocol-version"];
 const KEPT_BACK_HEADERS = ["connection"];
 const EVENT_STREAM = "text/event-stream";
@@ -26,7 +26,7 @@ const MAX_SESSION_ID_CHARACTERS = 100;
 
 export function registerMcpRoutes(app: App, ports: McpPorts, limits: SessionLimits = SESSION_LIMITS): void {
   const sessions = createSessions(ports, limits);
-  // Closes sessions before the server waits for connections, which their streams would keep open.
+  // Close sessions before the server waits for connections, which the sessions' streams would keep open.
   app.addHook("preClose", () => sessions.close());
   const route = { onRequest: requireKey(), schema: { hide: true } };
 
@@ -73,7 +73,7 @@ export function registerMcpRoutes(app: App, ports: McpPorts, limits: SessionLimi
     return sendWebResponse(reply, await held.session.handle(toWebRequest(request), undefined, context));
   });
 
-  // This server sends messages only in responses; 405 tells clients not to wait for a stream.
+  // This server sends messages only in responses, so a 405 tells clients not to wait for a stream.
   app.get("/mcp", route, async (_request, reply) => {
     reply.header("allow", "POST, DELETE");
     return refuse(
@@ -92,7 +92,7 @@ export function registerMcpRoutes(app: App, ports: McpPorts, limits: SessionLimi
   }
 }
 
-/** Refuses requests from web pages of other origins, even with a valid key. */
+/** Rejects requests from web pages of other origins, even with a valid key. */
 function refuseOtherOrigins({ headers: { origin, host } }: FastifyRequest): void {
   if (origin === undefined) return;
   if (URL.canParse(origin) && new URL(origin).host === host?.toLowerCase()) return;
@@ -116,13 +116,13 @@ function countRequests(body: unknown): number {
   return [body].flat().filter((message) => isJSONRPCRequest(message)).length;
 }
 
-/** Counts the session as in use until the response is sent or the client has left. */
+/** Marks the session as in use until the response is sent or the client disconnects. */
 function trackUse(held: HeldSession, count: number, reply: FastifyReply): void {
   const touch = () => {
     held.lastUsedMs = performance.now();
   };
   touch();
-  // If the client left while the session opened, no `close` event follows.
+  // If the client disconnected while the session opened, no `close` event follows.
   if (reply.raw.closed) return;
   held.waiting += count;
   reply.raw.once("close", () => {

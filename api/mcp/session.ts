@@ -31,7 +31,7 @@ const INSTRUCTIONS =
   'script that calls them and returns only what matters. Scripts import npm packages (`import { z } from "zod"`). How to ' +
   `write scripts and which packages are installed: resource ${DOCS_URI}.`;
 
-/** Scripts provide the schemas of forms; the SDK must not compile them. */
+/** Disables validation: scripts provide the form schemas, which the SDK must not compile. */
 const NO_VALIDATION = {
   getValidator: () => () => ({ valid: true as const, data: undefined as never, errorMessage: undefined }),
 };
@@ -44,7 +44,7 @@ export interface ClientSession {
   close(): Promise<void>;
 }
 
-/** Calls `onEnd` when the client ends the session, or after `close`. */
+/** Opens a session. Calls `onEnd` when the client ends the session, or after `close`. */
 export async function openSession(
   ports: McpPorts,
   id: string,
@@ -127,7 +127,10 @@ async function readResource(ports: McpPorts, uri: string, context: RequestContex
     : readArtifactResource(ports, uri, context);
 }
 
-/** Context of the HTTP request that carried the message: other requests of the session may have other rights. */
+/**
+ * Returns the context of the HTTP request that carried the message, because the session's other requests may have
+ * other rights.
+ */
 function contextOf({ authInfo, signal }: Extra): RequestContext {
   const context = authInfo?.extra?.context as RequestContext | undefined;
   if (context === undefined) throw new Error("an MCP message came without its request");

@@ -1,6 +1,6 @@
 /**
- * Each session belongs to the caller that opened it. Their number is limited: opening more ends the caller's own
- * longest idle one. A caller cannot end a session that another caller uses.
+ * Each session belongs to the caller that opened it. The number of sessions is limited: opening too many ends the
+ * caller's own longest idle one. A caller cannot end a session that another caller is using.
  */
 import { randomUUID } from "node:crypto";
 import type { Caller } from "../http/auth.ts";
@@ -21,22 +21,25 @@ export const SESSION_LIMITS: SessionLimits = {
   maxRequestsPerSession: 32,
 };
 const SWEEP_INTERVAL_MS = 30_000;
-/** Only its own caller can displace a session that was idle for less than this. */
+/** Idle time before other callers can displace a session. */
 const MIN_IDLE_MS = 60_000;
 
 export interface HeldSession {
   readonly session: ClientSession;
   readonly caller: Caller;
   waiting: number;
-  /** As of `performance.now()`. */
+  /** Last use, as a `performance.now()` value. */
   lastUsedMs: number;
 }
 
 export interface Sessions {
   readonly size: number;
-  /** Opens a session that does not count yet: `keep` it once the client is initialized, else close it. */
+  /**
+   * Opens a session that does not count towards the limit yet. Pass it to `keep` once the client is initialized,
+   * otherwise close it.
+   */
   open(caller: Caller): Promise<HeldSession>;
-  /** Closes the session and returns false if there is no room. */
+  /** Counts the session, or closes it and returns false if there is no room. */
   keep(held: HeldSession): boolean;
   find(id: string, caller: Caller): HeldSession | null;
   close(): Promise<void>;

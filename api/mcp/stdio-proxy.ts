@@ -1,6 +1,6 @@
 /**
- * Relays messages between a client on stdio and a server's endpoint. Every request gets a response: the server's, or
- * an error that says what failed. Reopens a session that the server has forgotten, without the client noticing.
+ * Relays messages between a stdio client and a server's MCP endpoint. Every request gets a response: the server's, or
+ * an error that says what failed. If the server has forgotten a session, reopens it without the client noticing.
  */
 import type { Readable, Writable } from "node:stream";
 import { ReadableStream } from "node:stream/web";
@@ -29,11 +29,11 @@ export interface StdioProxyOptions {
   signal: AbortSignal;
 }
 
-/** The server has the same limit. */
+/** Buffer size for client messages; the server has the same limit. */
 const MAX_INPUT_BYTES = 2 * 1024 * 1024;
 const MAX_GOODBYE_MS = 2000;
 const MAX_REOPEN_MS = 15_000;
-/** Time between the last byte of a response and its being read. */
+/** Time allowed to read a response after its last byte has arrived. */
 const READING_MS = 250;
 const SERVER_ERROR = -32000;
 const REOPEN_ID = "cyrnel-reopen";
@@ -73,7 +73,7 @@ export async function runStdioProxy(options: StdioProxyOptions): Promise<number>
     local.send({ jsonrpc: "2.0", id, error: { code: SERVER_ERROR, message } }).catch(() => end.resolve(1));
   }
 
-  /** Reports requests whose response broke off. */
+  /** Reports requests whose response was interrupted. */
   async function fetchWatched(url: string | URL, init?: RequestInit): Promise<Response> {
     const response = await fetch(url, init);
     const ids = idsOf(init?.body);
@@ -178,7 +178,7 @@ function describeFailure(error: unknown, endpoint: URL): string {
   return `The server at ${endpoint.origin} cannot be reached (${detail}). Is it running? See CYRNEL_URL.`;
 }
 
-/** Returns the message of an error response, in either of the endpoint's shapes. */
+/** Returns an error response's message, in either of the endpoint's formats. */
 function sentenceOf(text: string): string {
   const json = text.slice(text.indexOf("{"));
   try {

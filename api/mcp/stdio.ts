@@ -1,6 +1,6 @@
 /**
- * `cyrnel mcp`: connects clients that talk over stdio to a server's MCP endpoint. Exits with 0 when the client closes
- * its side, 1 if it breaks, 78 for wrong settings. Logs to standard error only.
+ * `cyrnel mcp`: connects stdio clients to a server's MCP endpoint. Exits with 0 when the client closes its side, 1 if
+ * the client's side fails, 78 if settings are wrong. Logs only to standard error.
  */
 import { parseArgs } from "node:util";
 import { runStdioProxy } from "./stdio-proxy.ts";
@@ -23,7 +23,7 @@ if (typeof settings === "string") {
 }
 const stop = new AbortController();
 for (const signal of STOP_SIGNALS) process.on(signal, () => stop.abort());
-// Exits explicitly: the process must not outlive its client.
+// Exit explicitly, because the process must not outlive its client.
 process.exit(
   await runStdioProxy({
     ...settings,

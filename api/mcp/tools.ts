@@ -38,9 +38,9 @@ const runInput = z.strictObject({
   script: z.string().describe("TypeScript. Top-level await and return; the returned JSON is `value`."),
   timeoutMs: z.int().positive().nullable().optional().describe("Default 30000."),
   ref: z.string().optional().describe("A unique label."),
-  // Any JSON: a schema for JSON is recursive, which some models reject.
+  // Accepts any JSON, because a JSON schema is recursive, which some models reject.
   input: z.unknown().optional().describe("JSON: `cyrnel.input`."),
-  // Describes the shape only; the HTTP schema validates it with its own messages.
+  // Describes only the shape; the HTTP schema validates it with its own messages.
   files: z
     .record(z.string(), z.unknown().meta({ type: "object", properties: { text: {}, base64: {}, id: {} } }))
     .optional()
@@ -64,7 +64,7 @@ const readToolInput = z.strictObject({ path: path.describe("service.tool") });
 const resumeInput = z.strictObject({
   execution_id: z.string().max(MAX_ID_CHARACTERS).describe("`paused.executionId`"),
   approved: z.boolean(),
-  // Like `input` above: the HTTP schema validates it.
+  // Like `input` above, validated by the HTTP schema.
   data: z.unknown().optional().describe("The approver's answer, if the approval has a form."),
 });
 
@@ -221,7 +221,7 @@ export function listSurfaceTools({ caller }: RequestContext): Tool[] {
     }));
 }
 
-/** Returns null if no tool has the name. Never rejects: errors become part of the result. */
+/** Returns null if no tool has this name. Never rejects: errors become part of the result. */
 export async function callSurfaceTool(
   name: string,
   input: unknown,
@@ -244,7 +244,7 @@ export async function callSurfaceTool(
   }
 }
 
-/** HTTP calls a script `code`, and models that know this use that name here too. */
+/** Accepts `code` for the script too: HTTP uses that name, and models that know HTTP use it here. */
 function asScript(input: unknown): unknown {
   const { code, ...rest } = (input ?? {}) as { code?: unknown; script?: unknown };
   return code === undefined || rest.script !== undefined ? (input ?? {}) : { ...rest, script: code };
@@ -253,8 +253,8 @@ function asScript(input: unknown): unknown {
 const INPUT_SCHEMAS = new Map([...TOOLS].map(([name, { input }]) => [name, describeInput(input)]));
 
 /**
- * Omits patterns, which descriptions mention, and bounds that no model reaches. All are still validated, but the
- * model pays for every character.
+ * Omits patterns, which the descriptions mention, and limits that no model reaches. The server still validates all of
+ * them, but the model pays for every character.
  */
 function describeInput(input: z.ZodType): Record<string, unknown> {
   const { $schema: _, ...schema } = z.toJSONSchema(input, {

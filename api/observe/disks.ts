@@ -4,12 +4,12 @@ import type { Config } from "#api/config.ts";
 
 export interface DiskSpace {
   folder: "data" | "spool";
-  /** For users other than root. */
+  /** Free space available to users other than root. */
   freeBytes: number;
   sizeBytes: number;
 }
 
-/** Leaves out folders that are missing or unreadable. */
+/** Omits folders that are missing or unreadable. */
 export async function measureDisks({
   dataDirectory,
   spoolDirectory,

@@ -1,4 +1,4 @@
-/** Gauges for Prometheus, read at each scrape. metrics.ts counts events as they happen. */
+/** Prometheus gauges, updated at each scrape. metrics.ts counts events as they happen. */
 import { Gauge, type Registry } from "prom-client";
 import { waitAtMost } from "#api/bounds/deadline.ts";
 import type { EnvironmentDescription } from "#api/environment/model.ts";
@@ -9,17 +9,17 @@ import type { DiskSpace } from "./disks.ts";
 const MAX_PING_MS = 1000;
 const MS_PER_SECOND = 1000;
 
-/** Absent sources are not reported. */
+/** Sources of the gauges. Absent sources are not reported. */
 export interface MetricsSources {
-  /** Rejects or resolves to null while no environment is active. */
+  /** Describes the environment. Rejects or resolves with null while none is active. */
   environment(): Promise<EnvironmentDescription | null>;
   processes(): ProcessesHealth;
-  /** Slots of all replicas together; null if unknown. Absent on a single server. */
+  /** Returns the slots of all replicas together, or null if unknown. Absent on a single server. */
   countSlots?(): number | null;
   waiting?(): Promise<{ approvals: number; oldestMs: number; paused: number }>;
   stored?(): Promise<{ contents: number; bytes: number }>;
   packages?(): Promise<{ packages: number; bytes: number }>;
-  /** Whether the object store responds; null without one. */
+  /** Resolves with whether the object store responds, or null if none is configured. */
   objectStore?(): Promise<boolean | null>;
   disks?(): Promise<readonly DiskSpace[]>;
   database: {
@@ -28,7 +28,7 @@ export interface MetricsSources {
   };
 }
 
-/** Returns a function that updates the gauges; call it before each read of the registry. */
+/** Returns a function that updates the gauges. Call it before each read of the registry. */
 export function createGauges(registry: Registry, sources: MetricsSources): () => Promise<void> {
   const registers = [registry];
   const gauge = <T extends string>(name: string, help: string, labelNames: readonly T[] = []) =>
@@ -117,7 +117,7 @@ export function createGauges(registry: Registry, sources: MetricsSources): () =>
     }
   }
 
-  /** Replicas share the queue: each reports its part in proportion to its slots. */
+  /** Reports this replica's share of the queue in proportion to its slots, because replicas share one queue. */
   function showLoad(environment: EnvironmentDescription | null, queuedProcesses: number): void {
     load.remove();
     const { slots: own = null, busy: running = 0 } = environment?.capacity ?? {};
@@ -173,14 +173,14 @@ export function createGauges(registry: Registry, sources: MetricsSources): () =>
   };
 }
 
-/** Returns null if it failed or took too long. */
+/** Returns the ping time, or null if the ping failed or took too long. */
 async function measurePing(ping: () => Promise<unknown>): Promise<number | null> {
   const before = performance.now();
   const answered = await answerSoon(() => ping().then(() => true));
   return answered ? (performance.now() - before) / MS_PER_SECOND : null;
 }
 
-/** Returns `otherwise` if it failed or took too long. */
+/** Returns `otherwise` if the request failed or took too long. */
 function answerSoon<T, O = null>(ask: () => Promise<T>, otherwise: O = null as O): Promise<T | O> {
   return waitAtMost(ask(), MAX_PING_MS, "a figure of the database").catch(() => otherwise);
 }

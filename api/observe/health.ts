@@ -3,13 +3,13 @@ import type { FastifyBaseLogger } from "fastify";
 import { z } from "zod";
 import type { App } from "#api/http/app-type.ts";
 
-/** One condition of readiness: resolves to null if it is met, else to a sentence without secrets. */
+/** A readiness condition: resolves with null if it is met, otherwise with a sentence without secrets. */
 export interface ReadinessCheck {
   name: string;
   check(): Promise<string | null> | string | null;
 }
 
-/** Keeps the response within a second, even if a check hangs. */
+/** Limits each check, so that a response takes less than a second even if a check hangs. */
 const CHECK_TIMEOUT_MS = 800;
 
 const okSchema = z.object({ status: z.literal("ok") });
@@ -21,7 +21,7 @@ const notReadySchema = z.object({
 export function registerHealthRoutes(app: App, checks: ReadinessCheck[]): void {
   const config = { public: true };
   const schema = { tags: ["health"], response: { 200: okSchema } };
-  /** Checks that threw the last time; the log has the cause. */
+  /** Names of the checks that threw the last time; the log contains the cause. */
   const broken = new Set<string>();
   app.get(
     "/health",
@@ -89,7 +89,7 @@ async function runCheck(
     broken.delete(name);
     return message === null ? null : { check: name, message };
   } catch (error) {
-    // Warns once, because anyone may send this request any number of times.
+    // Warn only once, because anyone may send this request any number of times.
     log[broken.has(name) ? "debug" : "warn"]({ err: error, check: name }, "a check of readiness failed");
     broken.add(name);
     return { check: name, message: "the check failed; the log has the cause" };

@@ -1,6 +1,7 @@
 /**
- * Metrics for Prometheus: counts requests, runs and calls as they end, and reads the rest at each scrape. Every label
- * is bounded: clients and scripts cannot choose one. Knows no feature; server.ts connects it.
+ * Prometheus metrics: counts requests, runs and calls as they end, and reads the rest at each scrape. Label values
+ * are limited in number, and clients and scripts cannot choose them freely. Depends on no feature; server.ts connects
+ * them.
  */
 import { Counter, Histogram, Registry } from "prom-client";
 import { z } from "zod";
@@ -82,7 +83,7 @@ export function createMetrics(): Metrics {
     "outcome",
   ]);
   const boundEnvironment = createLabelBound(50);
-  // Each value adds a series per bucket and status.
+  // Limits the tools used as labels, because each adds a series per bucket and status.
   const boundTool = createLabelBound(300);
   const boundRoute = createLabelBound(500);
 
@@ -101,10 +102,10 @@ export function createMetrics(): Metrics {
     },
 
     callEnded({ serviceId, toolId, decision, outcome, httpStatus, durationMs, waitedMs }) {
-      // Refused before the policies decided: the tool may not exist, and the script chose its name.
+      // Rejected before policies decided: the tool may not exist, and the script chose its name.
       const path = decision === null ? "unknown" : boundTool(`${serviceId}.${toolId}`);
       const [service = path, tool = path] = path.split(".", 2);
-      // Class of the status: each value adds a series per bucket and tool.
+      // Use only the status class, because each value adds a series per bucket and tool.
       const http_status = httpStatus === null ? "" : `${Math.floor(httpStatus / 100)}xx`;
       callSeconds.observe({ service, tool, status: outcome, http_status }, durationMs / MS_PER_SECOND);
       if (waitedMs > 0) waitSeconds.observe({ status: outcome }, waitedMs / MS_PER_SECOND);
@@ -153,7 +154,7 @@ export function createMetrics(): Metrics {
 
 const OTHER = "other";
 
-/** Passes the first `maxValues` distinct values; later ones become `other`. */
+/** Returns a function that passes the first `maxValues` distinct values and replaces later ones with `other`. */
 export function createLabelBound(maxValues: number): (value: string) => string {
   const seen = new Set<string>();
   return (value) => {

@@ -9,21 +9,24 @@ export interface ReadinessSources {
   environments: Pick<Environments, "active" | "refusal">;
   /** Milliseconds since this server's last heartbeat, by its own clock. */
   replicas: { readonly silentMs: number };
-  /** Milliseconds since a statement succeeded on the connections that requests and runs use. */
+  /** Milliseconds since the last successful statement on the connections that requests and runs use. */
   selfCheck: { readonly silentMs: number };
   processes: { health(): { unstored: number; claimWaitMs: number } };
   lifecycle: { readonly leaving: boolean };
 }
 
 /**
- * After a longer silence, other servers could take a new run for that of a lost server. Tolerates several missed
- * heartbeats.
+ * Longest time without a successful heartbeat. Beyond it, other servers could treat a new run as belonging to a lost
+ * server. Tolerates several missed heartbeats.
  */
 const MAX_SILENT_MS = 15_000;
 const MAX_UNANSWERED_MS = 5000;
-/** A claim takes milliseconds; one lost with its connection is repeated earlier. */
+/**
+ * Longest time to claim a queued run. A claim takes milliseconds, and one lost with its connection is repeated
+ * sooner.
+ */
 const MAX_CLAIM_WAIT_MS = 10_000;
-/** By SQLSTATE: read_only_sql_transaction, and those for a database without room. */
+/** Messages by SQLSTATE: read_only_sql_transaction, and those for a database without space. */
 const NOT_WRITABLE: Readonly<Record<string, string>> = {
   "25006": "the database is read-only",
   "53100": "the disk of the database is full",
@@ -31,15 +34,16 @@ const NOT_WRITABLE: Readonly<Record<string, string>> = {
   "53300": "the database has no connection left",
   "53400": "the database has reached one of its limits, such as temp_file_limit",
 };
-/** Starts another request if one hangs for longer. */
+/** Time after which a hanging request is no longer shared and another one starts. */
 const MAX_SHARED_MS = 1000;
 
-/** Each check returns null, or a sentence about the problem. */
+/** Lists the readiness checks. Each returns null or a sentence that describes the problem. */
 export async function listReadinessChecks(sources: ReadinessSources): Promise<ReadinessCheck[]> {
   const { database, environments, replicas, selfCheck, processes, lifecycle } = sources;
   const known = await listMigrations();
   const listApplied = shareWhilePending(() => listAppliedMigrations(database.pool));
-  // Never two at once: behind a lock, a probe occupies one of the few connections until its time is over.
+  // Never run two probes at once: a probe waiting for a lock occupies one of the few connections until its time
+  // limit.
   const probe = shareWhilePending(() => probeWriting(database.pool), Number.POSITIVE_INFINITY);
   return [
     {
@@ -125,7 +129,7 @@ function inSeconds(ms: number): string {
   return `${Math.round(ms / 1000)} s`;
 }
 
-/** Shares one request among all callers, so that requests to a hanging database do not pile up. */
+/** Lets all callers share one request, so that requests to a hanging database do not pile up. */
 function shareWhilePending<Answer>(
   ask: () => Promise<Answer>,
   maxSharedMs = MAX_SHARED_MS,

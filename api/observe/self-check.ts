@@ -1,6 +1,6 @@
 /**
- * Checks each second that the database answers statements and queued runs are claimed. Otherwise this server is not
- * ready, and if that lasts although the database works, it should be restarted.
+ * Checks every second that the database executes statements and that queued runs are claimed. Otherwise this server
+ * is not ready. If the problem persists although the database works, the server should be restarted.
  */
 import type { Timings } from "#api/config/timings.ts";
 import type { Pool } from "#api/db/pool.ts";
@@ -17,7 +17,7 @@ export interface SelfCheckOptions {
 }
 
 export interface SelfCheck extends Disposable {
-  /** Milliseconds since a statement was answered on the connections that the features use. */
+  /** Milliseconds since the last successful statement on the connections that the features use. */
   readonly silentMs: number;
 }
 

@@ -1,4 +1,7 @@
-/** Keeps the installed packages in memory and resolves imports to versions. Follows the database's revisions. */
+/**
+ * Keeps the installed packages in memory and resolves imports to versions. Reloads when the database's revision
+ * changes.
+ */
 import semver from "semver";
 import type { Db } from "#api/db/pool.ts";
 import type { RevisionWatch } from "#api/db/revisions.ts";
@@ -6,11 +9,11 @@ import { createToolIndex } from "#kernel/tool-search/tool-index.ts";
 import { type KnownPackage, readKnownPackages } from "./store.ts";
 
 export interface PackageDirectory {
-  /** Returns null if no version fits; a null `range` means the newest. */
+  /** Returns null if no version matches. A null `range` means the newest version. */
   find(name: string, range: string | null): KnownPackage | null;
   versionsOf(name: string): readonly KnownPackage[];
   newest(): readonly KnownPackage[];
-  /** Searches like the tool search; returns the few best. */
+  /** Ranks packages like the tool search and returns the few best matches. */
   search(words: string, accepts: (name: string) => boolean): KnownPackage[];
 }
 
@@ -18,7 +21,7 @@ const MAX_FOUND = 5;
 const MAX_DESCRIPTION_CHARACTERS = 100;
 const INDEXED_AS = "npm";
 
-/** Call before the watch starts. */
+/** Call before the revision watch starts. */
 export function createPackageDirectory(db: Db, watch: Pick<RevisionWatch, "follow">): PackageDirectory {
   let byName = new Map<string, KnownPackage[]>();
   let newest: KnownPackage[] = [];
@@ -39,7 +42,7 @@ export function createPackageDirectory(db: Db, watch: Pick<RevisionWatch, "follo
     );
   });
 
-  /** A pre-release is chosen only if the range names one or there is no other version. */
+  /** A pre-release is chosen only if the range names one or no other version exists. */
   function find(name: string, range: string | null): KnownPackage | null {
     const versions = byName.get(name) ?? [];
     if (range === null || range === "" || range === "latest") {
@@ -63,7 +66,7 @@ export function createPackageDirectory(db: Db, watch: Pick<RevisionWatch, "follo
   };
 }
 
-/** Removes line ends of JavaScript: descriptions appear in lists and comments. */
+/** Removes everything that JavaScript treats as a line end: descriptions appear in lists and comments. */
 function toLine(text: string): string {
   const line = text.replaceAll(/[\p{C}\p{Z}]+/gu, " ").trim();
   return line.length <= MAX_DESCRIPTION_CHARACTERS

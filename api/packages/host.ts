@@ -15,7 +15,7 @@ export interface PackageHostOptions {
   contents: Pick<ContentStore, "open">;
   directory: PackageDirectory;
   trials: Pick<Trials, "find">;
-  /** Resolves when the packages that come with the server are in the directory. */
+  /** Resolves when the packages bundled with the server are in the directory. */
   starterStored(): Promise<void>;
   mayImport(caller: CallCaller, name: string): boolean;
   pickSimilar(asked: string, names: readonly string[], max: number): string[];
@@ -43,7 +43,7 @@ export function createPackageHost(options: PackageHostOptions): PackageHost {
 
   return {
     async find(caller, { name, range }) {
-      // The first runs of a new server may come before the starter set is stored.
+      // A new server's first runs may start before the starter set is stored.
       if (directory.versionsOf(name).length === 0) await starterStored();
       const versions = directory.versionsOf(name);
       if (versions.length > 0 && !mayImport(caller, name)) {

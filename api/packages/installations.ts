@@ -15,24 +15,27 @@ import type { Trials } from "./trials.ts";
 
 export interface InstallationsOptions {
   db: Db;
-  /** Contains a temporary folder for each installation. */
+  /** Parent folder for each installation's temporary folder. */
   directory: string;
   install(request: InstallRequest): Promise<InstalledTree>;
   bundle(nodeModules: string, name: string): Promise<BundledPackage | { problem: string }>;
   trials: Pick<Trials, "run">;
   isInstalled(name: string, version: string): boolean;
-  /** Resolves with the tree of an installed version. */
+  /** Resolves with the installed version's tree, or null if it is not installed. */
   findTree(name: string, version: string): Promise<readonly TreeMember[] | null>;
-  /** Takes effect on this server before it resolves. Resolves with false if the version was already installed. */
+  /**
+   * Stores a package, which scripts on this server can import once this resolves. Resolves with false if the version
+   * was already installed.
+   */
   store(pkg: NewPackage): Promise<boolean>;
   onEnd(row: InstallationRow, durationMs: number): void;
   log: Pick<ModuleLogger, "info" | "warn" | "error">;
 }
 
 export interface Installations extends AsyncDisposable {
-  /** Returns at once. The installation fails if too many wait. */
+  /** Starts an installation and returns at once. The installation fails if too many are waiting. */
   begin(row: InstallationRow, lock: unknown): void;
-  /** Removes leftover folders of stopped servers. */
+  /** Removes folders left by stopped servers. */
   clean(): Promise<void>;
 }
 
@@ -145,7 +148,7 @@ export function createInstallations(options: InstallationsOptions): Installation
   };
 }
 
-/** Throws InstallProblem if the installed version differs from the lock file. */
+/** Returns whether the version is installed. Throws InstallProblem if it differs from the lock file. */
 async function isThere(
   findTree: InstallationsOptions["findTree"],
   { name }: InstallationRow,
@@ -162,7 +165,7 @@ async function isThere(
   );
 }
 
-/** Stores the latest step twice a second at most. */
+/** Stores the latest step at most twice a second. */
 function trackProgress(db: Db, id: string): Progress {
   const lost = new AbortController();
   let latest: { step: InstallStep; done: number; total: number | null } = {
@@ -176,7 +179,7 @@ function trackProgress(db: Db, id: string): Progress {
   async function write(): Promise<void> {
     noted = latest;
     notedAtMs = performance.now();
-    // Continues while the database is down.
+    // Keep installing while the database is down.
     if (!(await recordStep(db, id, latest).catch(() => true))) lost.abort();
   }
   const timer = setInterval(() => {
@@ -199,7 +202,7 @@ function trackProgress(db: Db, id: string): Progress {
   };
 }
 
-/** Describes the first difference; returns null if both trees have the same packages at the same paths. */
+/** Describes the first difference. Returns null if both trees have the same packages at the same paths. */
 function findDifference(installed: readonly TreeMember[], locked: readonly TreeMember[]): string | null {
   const byPath = new Map(locked.map((member) => [member.path, member]));
   for (const { name, version, path, integrity } of installed) {

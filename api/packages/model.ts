@@ -2,7 +2,7 @@ import { z } from "zod";
 import { advisorySchema, INSTALL_STEPS, treeMemberSchema } from "./install/messages.ts";
 import { packageNameSchema, packageRangeSchema, packageVersionSchema } from "./install/names.ts";
 
-/** The only value of the columns `project` for now. */
+/** The only value that `project` columns have for now. */
 export const PROJECT = "default";
 const MAX_LOCK_CHARACTERS = 1_000_000;
 

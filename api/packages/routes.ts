@@ -1,4 +1,4 @@
-/** A key neither sees nor changes packages that its scripts may not import. */
+/** Keys neither see nor change packages that their scripts may not import. */
 import type { FastifyRequest } from "fastify";
 import { z } from "zod";
 import type { App } from "#api/http/app-type.ts";

@@ -1,4 +1,3 @@
-/** A caller does not see packages that its scripts may not import. */
 import { createHash } from "node:crypto";
 import { text } from "node:stream/consumers";
 import { type PageRequest, readNumberedPage, readPage } from "#api/bounds/page.ts";
@@ -86,7 +85,6 @@ function createReading(deps: PackagesDeps) {
       return directory.newest().filter(({ name }) => mayImport(viewer, name));
     },
 
-    /** Finds the few best matches that the caller may import. */
     search(viewer: CallCaller, words: string): PackageName[] {
       const found = directory.search(words, (name) => mayImport(viewer, name));
       return found.map(({ name, version, description }) => ({ name, version, description }));
@@ -143,7 +141,10 @@ function createInstalling(deps: PackagesDeps) {
       return { installations: rows.map(toInstallation), next };
     },
 
-    /** Takes effect before it resolves; runs that already use the package keep it. Throws not_found. */
+    /**
+     * Removes a version. Later imports fail once this resolves, but runs that already use the package keep it. Throws
+     * not_found.
+     */
     async remove(viewer: CallCaller, name: string, version: string): Promise<void> {
       await find(deps, viewer, name, version);
       if ((await deletePackage(db, name, version)) === null) refuseUnknown(name, version);

@@ -21,7 +21,7 @@ import { createTrials } from "./trials.ts";
 
 const SWEEP_INTERVAL_MS = 10 * 60_000;
 const BATCH_ROWS = 100;
-/** A run may still import a package that was removed. */
+/** Time to keep an unused bundle, because a run may still import a removed package. */
 const UNUSED_MS = 24 * 3_600_000;
 const FIRST_RETRY_MS = 1000;
 const MAX_RETRY_MS = 30_000;
@@ -46,7 +46,7 @@ export interface PackageSetupOptions
     | "packageMinAgeDays"
     | "packageAdvisories"
   >;
-  /** Null to store no starter set. */
+  /** Folder of the starter set, or null to store none. */
   starterFolder: string | null;
   log: ModuleLogger;
 }
@@ -57,7 +57,7 @@ export interface PackageSetup extends AsyncDisposable {
   start(): void;
 }
 
-/** Call before the revisions are watched. */
+/** Call before the revision watch starts. */
 export function openPackages(options: PackageSetupOptions): PackageSetup {
   const {
     pool: db,
@@ -143,7 +143,7 @@ export function openPackages(options: PackageSetupOptions): PackageSetup {
   };
 }
 
-/** Retries until it succeeds: the object store may be down when the server starts. */
+/** Retries until it succeeds, because the object store may be down at startup. */
 async function storeWhenPossible(
   { pool, contents, watch, log }: PackageSetupOptions,
   folder: string,
@@ -165,7 +165,7 @@ async function storeWhenPossible(
   }
 }
 
-/** Returns null if advisories are switched off. */
+/** Returns the advisory URL, or null if advisory checks are switched off. */
 function findAdvisories(registry: string, setting: string): string | null {
   if (setting === "off") return null;
   return setting === "registry"

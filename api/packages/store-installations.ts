@@ -22,7 +22,7 @@ function columns(db: Db) {
     created_at as "createdAt", completed_at as "completedAt"`;
 }
 
-/** Returns a running installation of the same package with `isNew` false. */
+/** If the same package is already being installed, returns that installation with `isNew` false. */
 export async function beginInstallation(
   db: Db,
   { name, range, lockHash, createdBy }: NewInstallation,
@@ -42,7 +42,7 @@ export async function beginInstallation(
   }
 }
 
-/** Returns false if the installation was given up. */
+/** Records an installation's progress. Returns false if the installation was given up. */
 export async function recordStep(
   db: Db,
   id: string,
@@ -66,7 +66,7 @@ export async function endInstallation(
   return row ?? null;
 }
 
-/** Servers send a heartbeat for an installation every ten seconds. */
+/** Silence after which an installation is lost. Servers send a heartbeat for it every ten seconds. */
 const LOST_MS = 120_000;
 
 export async function giveUpLostInstallations(db: Db): Promise<number> {

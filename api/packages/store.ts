@@ -23,7 +23,7 @@ function columns(db: Db) {
     installed_at as "installedAt"`;
 }
 
-/** Store its contents first. Returns false, and changes nothing, if this version is installed. */
+/** Call after storing the package's contents. Returns false, and changes nothing, if this version is installed. */
 export async function insertPackage(
   db: Db,
   row: Omit<PackageRow, "installedAt"> & { mappings: string | null },
@@ -66,7 +66,7 @@ export async function readKnownPackages(db: Db): Promise<KnownPackage[]> {
     from packages where project = ${PROJECT}`;
 }
 
-/** The bundle stays for a while, because runs may still read it. */
+/** Deletes a package but leaves its bundle for a while, because runs may still read it. */
 export async function deletePackage(
   db: Db,
   name: string,
@@ -99,7 +99,7 @@ export async function findBundle(db: Db, digest: string): Promise<{ mappings: st
   return row ?? null;
 }
 
-/** Deletes unused bundles that no package and no replayable process names. */
+/** Deletes unused bundles to which no package and no replayable process refers. */
 export async function deleteUnusedBundles(db: Db, unusedMs: number, maxRows: number): Promise<number> {
   const { count } = await db`
     with over as (

@@ -1,4 +1,4 @@
-/** Stores packages, including the starter set: contents first, then the row that names them. */
+/** Stores packages, including the starter set: first the contents, then the row that refers to them. */
 import { open, readdir, readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { Db } from "#api/db/pool.ts";
@@ -17,7 +17,7 @@ export interface NewPackage {
   installedBy: string;
 }
 
-/** Returns false if this version is installed. */
+/** Stores a package. Returns false if this version is already installed. */
 export async function storePackage(
   db: Db,
   contents: Pick<ContentStore, "put">,
@@ -57,8 +57,8 @@ async function* once(bytes: Buffer): AsyncGenerator<Buffer> {
 }
 
 /**
- * Stores missing packages of the starter set, except names that an operator has removed. Reads one file at a time,
- * because together they are large.
+ * Stores missing starter packages, except names that an operator has removed. Reads one file at a time, because
+ * together they are large.
  */
 export async function storeStarterSet(
   db: Db,
@@ -88,7 +88,7 @@ export async function storeStarterSet(
 const NAMED = /^\{"name":"([^"]+)","version":"([^"]+)"/;
 const NAMED_BYTES = 512;
 
-/** Reads only the beginning of a file, so a start with nothing to store is quick. */
+/** Reads only the beginning of a file, so that a startup with nothing to store is quick. */
 async function readNamed(place: string): Promise<{ name: string; version: string } | null> {
   await using file = await open(place);
   const { buffer, bytesRead } = await file.read(Buffer.alloc(NAMED_BYTES), 0, NAMED_BYTES, 0);
@@ -100,7 +100,7 @@ type StarterFile = BundledPackage & {
   about: { description?: string; homepage?: string; tree: StarterMember[] };
 };
 
-/** Takes the tree from the server's lock file, which npm checked at its installation. */
+/** Takes the tree from the server's lock file, which npm checked when the server was installed. */
 function describeStarter(
   { version }: BundledPackage,
   {

@@ -1,7 +1,4 @@
-/**
- * Tries a package before it is installed: a script imports it in the active environment, like any script, and does
- * nothing else.
- */
+/** Tries a package before installing it: a script in the active environment imports it and does nothing else. */
 import { waitAtMost } from "#api/bounds/deadline.ts";
 import type { Environments } from "#api/components/modules/environments.ts";
 import type { ExecutionOutcome, FoundPackage, PackageCode } from "#sdk";
@@ -9,15 +6,15 @@ import type { ExecutionOutcome, FoundPackage, PackageCode } from "#sdk";
 type Tried = FoundPackage & PackageCode;
 
 export interface Trials {
-  /** Resolves with null, or with why it cannot be imported. */
+  /** Resolves with null, or with the reason why the package cannot be imported. */
   run(tried: Tried): Promise<string | null>;
-  /** Returns null for an execution that is not a trial. */
+  /** Returns the package being tried, or null if the execution is not a trial. */
   find(eid: number): Tried | null;
 }
 
 const TIMEOUT_MS = 10_000;
 const MAX_MS = 120_000;
-/** Greater than any process id. */
+/** Trial execution ids are greater than any process id. */
 const FIRST_EID = Number.MAX_SAFE_INTEGER - 1;
 const MAX_SHOWN_CHARACTERS = 500;
 

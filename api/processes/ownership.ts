@@ -1,6 +1,6 @@
 /**
- * Whether claims and runs fit each other. What the database says this server runs and it does not is queued again, or
- * ended; runs here whose claim is another server's now are ended; and so is what was killed while the notice was lost.
+ * Reconciles claims in the database with runs in memory. Claims of this server without a run are requeued or ended.
+ * Runs whose claim now belongs to another server, and runs whose kill notification was lost, are ended.
  */
 import type { Db } from "#api/db/pool.ts";
 import type { ModuleLogger } from "#sdk";
@@ -13,7 +13,6 @@ import { readClaims } from "./store/changes.ts";
 import { recoverPausedRuns } from "./store/pauses.ts";
 import { endAbandonedRuns, isAbandoned, type Judging, listClaims, returnClaims } from "./store/queue.ts";
 
-/** Looks at the claims for each look at all paused runs. */
 const LOOKS_PER_DECIDED = 5;
 
 export interface OwnershipOptions {
@@ -21,23 +20,20 @@ export interface OwnershipOptions {
   registry: RunRegistry;
   peers: Peers;
   log: ModuleLogger;
-  /** Whether a claim of this server runs here, or is about to. */
+  /** True if the claim's run is in memory or about to start. */
   holds(claim: Claim): boolean;
-  /** Resolves when what is being claimed now has begun here. */
   settled(): Promise<unknown>;
-  /** How often claims are compared with runs. */
   reconcileIntervalMs: number;
-  /** Brings the length of the queue in line with the database. */
   compareQueue(): Promise<void>;
-  /** Told of each process that was queued again, and of each that was ended. */
+  /** `onQueued` is called for each requeued process, `onEnded` for each ended one. */
   onQueued(id: number): void;
   onEnded(id: number): void;
 }
 
 export interface Ownership extends Disposable {
-  /** At the start: takes over what an earlier server left. Answers how many it queued again and how many it ended. */
+  /** At startup, takes over the runs of an earlier server. Returns how many were requeued and how many were ended. */
   recover(): Promise<{ queued: number; ended: number }>;
-  /** Looks at this server's claims. Also runs by itself, every `reconcileIntervalMs`; never rejects. */
+  /** Checks this server's claims. Also runs every `reconcileIntervalMs`. Never rejects. */
   reconcile(): Promise<void>;
 }
 
@@ -47,19 +43,23 @@ export function createOwnership(options: OwnershipOptions): Ownership {
   let looks = 0;
   let comparing: Promise<void> | null = null;
   let storingSoFar: Promise<void> | null = null;
-  /** Runs whose claim did not match once. Two mismatches mean lost: a run that its child leaves mismatches for a moment. */
+  /**
+   * Runs whose claim did not match at the last check. Only a second mismatch counts as lost, because a run being
+   * detached mismatches for a moment.
+   */
   let mismatched = new Set<LiveRun>();
 
   async function compare(): Promise<void> {
     const claims = await listClaims(db, peers.id);
-    // Each of them was asked for by now: once the queue is answered, it runs here, or never will.
+    // All these claims were requested earlier. Once the claim in progress is answered, their runs are here or never
+    // will be.
     await options.settled();
-    // Runs are let go of now, to be repeated by the next server.
+    // Runs are being detached for replay by the next server.
     if (open.disposed) return;
     const unheld = claims.filter((claim) => !holds(claim));
     for (const { id, claim, state } of claims) {
       const live = registry.get(id);
-      // Killed before the answer to its claim had come.
+      // The run was killed before the reply to its claim arrived.
       if (state === "terminating" && live?.claim === claim && !live.isOver) live.kill();
     }
     looks += 1;
@@ -73,7 +73,8 @@ export function createOwnership(options: OwnershipOptions): Ownership {
   }
 
   async function reconcile(): Promise<void> {
-    // One that is under way may have looked already. One at a time: a slow database would soon have every connection wait.
+    // A check in progress may already have passed these claims, so wait for it and start another. Only one runs at a
+    // time: on a slow database, several would take up every connection.
     await comparing;
     comparing ??= compare()
       .catch((error) => log.debug({ err: error }, "the claims could not be compared with the database"))
@@ -83,7 +84,7 @@ export function createOwnership(options: OwnershipOptions): Ownership {
     await comparing;
   }
 
-  /** `wasSilent`: the others may have given this server up, so one mismatch is enough. */
+  /** `wasSilent`: others may have given up this server, so a single mismatch is enough. */
   async function checkHeld(wasSilent: boolean): Promise<void> {
     const runs = registry.all();
     if (runs.length === 0) return;
@@ -116,7 +117,7 @@ export function createOwnership(options: OwnershipOptions): Ownership {
     }
   }
 
-  /** One at a time, and as long as no run is old enough nothing. */
+  /** Runs one statement at a time, and none until some run is old enough. */
   function storeSoFar(): void {
     if (storingSoFar !== null || !registry.hasOlderThan(PROGRESS_INTERVAL_MS)) return;
     storingSoFar = storeProgress(db, registry, log).finally(() => {
@@ -145,13 +146,13 @@ export function createOwnership(options: OwnershipOptions): Ownership {
   };
 }
 
-/** What becomes of claims that no server runs: queued again where nothing is lost by it, else ended as interrupted. */
+/** Recovers claims that no server runs: requeues them if nothing is lost, otherwise ends them as interrupted. */
 async function recoverRuns(
   db: Db,
   judging: Judging,
   withDecided: boolean,
 ): Promise<{ queued: number[]; ended: number[] }> {
-  // First: what has not begun, or can be repeated, is not interrupted.
+  // Requeue first: runs that have not started or can be replayed are not interrupted.
   const returned = await returnClaims(db, judging.unheld ?? []);
   const repeated = await recoverPausedRuns(db, isAbandoned(db, judging), withDecided);
   const ended = await endAbandonedRuns(db, INTERRUPTED.error, judging);

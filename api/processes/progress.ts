@@ -1,6 +1,6 @@
 /**
- * Stores what runs have left so far, so that it outlives their server: parts that are only added, for all runs in one
- * statement, and only of runs that something was left of since the last part. Their ending removes the parts.
+ * Stores partial results, so that they survive the server. Parts are append-only, written for all runs in one
+ * statement, and only for runs with new data. Storing the ending deletes them.
  */
 import type { Db } from "#api/db/pool.ts";
 import type { ModuleLogger } from "#sdk";
@@ -9,9 +9,9 @@ import type { LiveRun } from "./live/run.ts";
 import type { ProgressPart, RunProgress } from "./model/records.ts";
 import { addProgress } from "./store/progress.ts";
 
-/** So that something is stored within twice as long. Shorter runs are never looked at. */
+/** Interval between parts. Results are stored at most two intervals late; shorter runs are skipped. */
 export const PROGRESS_INTERVAL_MS = 1000;
-/** Of one statement; a part may be larger. */
+/** Maximum bytes per statement. A single part may be larger. */
 const MAX_STATEMENT_BYTES = 4 * 1024 * 1024;
 
 const NOTHING = {
@@ -31,7 +31,10 @@ interface Due {
   after: Omit<RunProgress, "writing">;
 }
 
-/** Stores what is new of runs that are older than `minAgeMs`. Never rejects: what could not be stored is part of the next. */
+/**
+ * Stores new data of runs older than `minAgeMs`. Never rejects; data that could not be stored becomes part of the
+ * next attempt.
+ */
 export async function storeProgress(
   db: Db,
   registry: RunRegistry,
@@ -52,13 +55,13 @@ export async function storeProgress(
       },
       (error) => log.debug({ err: error }, "what runs have left so far could not be stored yet"),
     );
-    // An ending that comes meanwhile waits, and removes these parts too.
+    // An ending that arrives meanwhile waits, and then also removes these parts.
     for (const { live } of batch) live.progress = { ...NOTHING, ...live.progress, writing };
     await writing;
   }
 }
 
-/** The next parts that fit into one statement. Takes their runs, and those of which nothing is new, from `runs`. */
+/** Returns the next parts that fit into one statement. Removes their runs, and runs without new data, from `runs`. */
 function takeBatch(runs: LiveRun[]): Due[] {
   const batch: Due[] = [];
   let bytes = 0;

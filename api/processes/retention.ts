@@ -1,4 +1,4 @@
-/** Removes finished processes that are too old or too many, and idempotency keys past their time: in small batches. */
+/** Deletes finished processes that are too old or too many, and expired idempotency keys, in small batches. */
 import type { Db } from "#api/db/pool.ts";
 import { removeInBatches, startSweeps } from "#api/db/sweeps.ts";
 import type { ModuleLogger } from "#sdk";
@@ -19,14 +19,14 @@ const SWEEP_INTERVAL_MS = 10 * 60_000;
 const BATCH_ROWS = 500;
 
 export interface RetentionOptions {
-  /** Null: kept for ever. */
+  /** Null means no age limit. */
   retentionDays: number | null;
-  /** Null: no maximum. One in a hundred more may stay for a while. */
+  /** Null means no maximum. Up to one percent more may remain for a while. */
   retentionMax: number | null;
   keyTtlMs: number;
 }
 
-/** One sweep. Returns how many processes it removed. Stops early when the signal aborts. */
+/** Runs one sweep and returns the number of processes it removed. Stops early when the signal aborts. */
 export async function sweepFinished(
   db: Db,
   options: RetentionOptions,
@@ -53,10 +53,11 @@ export function startRetention(db: Db, options: RetentionOptions, log: ModuleLog
   });
 }
 
-/** So that no statement is long. */
 const MAX_STEP_ROWS = 10_000;
 
-/** One sweep: removes all but the `max` that ended last. Returns how many. Stops early when the signal aborts. */
+/**
+ * Removes all but the `max` processes that ended last and returns their number. Stops early when the signal aborts.
+ */
 export async function removeBeyond(
   db: Db,
   max: number,
@@ -86,7 +87,7 @@ export async function removeBeyond(
   return removed;
 }
 
-/** `oldestKept` null: there are no more than `max`. */
+/** `oldestKept` is null if there are no more than `max`. */
 async function walkBack(
   db: Db,
   newest: FinishedPosition,
@@ -97,7 +98,6 @@ async function walkBack(
   while (counted < max) {
     const rows = Math.min(MAX_STEP_ROWS, max - counted);
     const next = await stepBack(db, at, rows);
-    // The one it stands at is counted already.
     if (next === null) {
       return { oldestKept: null, counted: counted - 1 + (await countFinishedUpTo(db, at)) };
     }

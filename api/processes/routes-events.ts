@@ -1,4 +1,3 @@
-/** Server-sent events over HTTP: the events of one process (operations/events.ts) and the changes of the list. */
 import type { FastifyRequest } from "fastify";
 import { z } from "zod";
 import { AppError } from "#api/errors.ts";
@@ -32,7 +31,7 @@ export function registerEventRoutes(app: App, service: ProcessService): void {
       requireEventStream(request);
       const { caller } = request;
       if (caller === null) throw new Error("the list of processes is followed by a caller who is known");
-      // The schema documents the text; fastify pipes a stream of it.
+      // The schema documents text, but fastify pipes a stream of it.
       return reply.send(openEventStream(reply, service.followList(caller, clientGone(reply))) as never);
     },
   );
@@ -62,7 +61,7 @@ export function registerEventRoutes(app: App, service: ProcessService): void {
       const gone = clientGone(reply);
       const events = await service.follow(request.params.id, request.headers["last-event-id"] || null, gone);
       if (!events) return reply.status(204).send(null);
-      // The schema documents the text; fastify pipes a stream of it.
+      // The schema documents text, but fastify pipes a stream of it.
       return reply.send(openEventStream(reply, events) as never);
     },
   );

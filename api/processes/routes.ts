@@ -1,4 +1,3 @@
-/** The processes over HTTP: paths, scopes, status codes and headers. Rules are in service.ts. */
 import type { FastifyRequest } from "fastify";
 import { z } from "zod";
 import { clientGone, sendJson, sendText } from "#api/http/answers.ts";
@@ -34,7 +33,7 @@ const params = processIdParamsSchema;
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** The JSON of a submission as the client wrote it. */
+    /** JSON body of a submission as the client wrote it. */
     sentBody: unknown;
   }
 }
@@ -55,7 +54,7 @@ export function registerProcessRoutes(
       ...write,
       config: { whileDraining: "elsewhere", keepsIntegers: true },
       bodyLimit: MAX_BODY_WITH_INPUT_BYTES,
-      // Before validation fills the body in: the same request is to be known again by any version.
+      // Captured before validation adds defaults, so that any version recognizes the same request.
       preValidation: async (request) => {
         request.sentBody = request.body;
       },
@@ -229,14 +228,13 @@ function creatorOf({ kind, keyId }: Caller): ProcessCreator {
   return { kind, keyId: keyId ?? null };
 }
 
-/** Who may not read a process is not shown it for having run or killed it. */
+/** A caller who may run or kill a process, but not read it, does not get its record. */
 function renderSignaled(view: ProcessView, { scopes }: Caller): string {
   if (scopes.has("processes:read")) return renderRecord(view);
   const { id, state } = view.row;
   return JSON.stringify({ id, state });
 }
 
-/** The parts of a record on their own. */
 function registerPartRoutes(app: App, service: ProcessService): void {
   app.get(
     "/processes/:id/code",

@@ -1,6 +1,6 @@
 /**
- * The way of one run, from its slot to its stored ending, or until its child leaves it to a later one: `#runToEnd` reads from top to
- * bottom. Admission decides which run gets a slot, and when.
+ * The pipeline of one run, from its slot to its stored ending or to its handover to a later child. `#runToEnd` reads
+ * from top to bottom. Admission decides which run gets a slot, and when.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Environments } from "#api/components/modules/environments.ts";
@@ -29,10 +29,13 @@ import type { Pausing } from "./pausing/pausing.ts";
 import type { EndingWriter } from "./store/endings.ts";
 
 const MAX_STORING_MS = 30_000;
-/** Runs whose files are stored without a slot. More keep theirs, so that runs do not pile up while the store is away. */
+/**
+ * Maximum number of runs that store files without a slot. Further runs keep their slot, so that runs do not pile up
+ * while the store is down.
+ */
 const MAX_STORING_RUNS = 64;
 export const SHUTDOWN_KILL_GRACE_MS = 3000;
-/** Pauses before another attempt to start a child for a run: so long this server claims no run. */
+/** Delays before retrying to start a child. This server claims no runs meanwhile. */
 const START_PAUSES_MS = [500, 1000, 2000, 4000];
 const MAX_FAILED_STARTS = 1000;
 const NOT_STARTED = failedWith(
@@ -59,9 +62,8 @@ export interface RunsOptions {
   limits: RunLimits;
   redactor: Redactor;
   files: ProcessFiles;
-  /** Null if no approver can be asked. */
   pausing: Pausing | null;
-  /** Queues a claimed run again, of which nothing has run. Never rejects. */
+  /** Requeues a claimed run that has not started. Never rejects. */
   requeue(claim: Claim): Promise<void>;
   rest(ms: number): void;
   log: ModuleLogger;
@@ -70,10 +72,9 @@ export interface RunsOptions {
 
 export class Runs {
   readonly #options: RunsOptions;
-  /** Claims that wait for an earlier child of the same process to exit, by process id. */
+  /** Claims that wait for the process's earlier child to exit, by process id. */
   readonly #waiting = new Map<number, string>();
   readonly #gone = new WeakMap<LiveRun, Promise<void>>();
-  /** Consecutive failures, by process id. */
   readonly #failedStarts = new Map<number, number>();
   #isInterrupting = false;
   #storingRuns = 0;
@@ -86,7 +87,7 @@ export class Runs {
     return this.#options.registry.get(id)?.claim === claim || this.#waiting.get(id) === claim;
   }
 
-  /** Begins a claimed run in its slot, as soon as its earlier child has exited. */
+  /** Starts a claimed run in its slot once its earlier child has exited. */
   start(slot: Slot, stored: StoredRun): void {
     const { registry } = this.#options;
     const { id, claim } = stored.row;
@@ -96,7 +97,7 @@ export class Runs {
       return;
     }
     earlier.opened.dispose();
-    // The claim was renewed, so the database refuses an ending of what still runs here.
+    // The claim was renewed, so the database rejects an ending of the run that is still here.
     if (!earlier.isOver) earlier.detach();
     if (earlier.phase !== "detached") registry.remove(earlier);
     this.#waiting.set(id, claim as string);
@@ -106,7 +107,7 @@ export class Runs {
     });
   }
 
-  /** Interrupts every run, and every one that begins from now on. Runs that can be replayed are left to another server. */
+  /** Interrupts all current and future runs. Runs that can be replayed are left to another server. */
   interruptAll(): void {
     this.#isInterrupting = true;
     for (const live of this.#options.registry.all()) this.#interrupt(live);
@@ -172,13 +173,15 @@ export class Runs {
     slot.release();
     if (live.progress !== null) await live.progress.writing;
     const row = await writer.store(ending);
-    // If the database refused the values of the ending, no files were kept.
+    // If the database rejected the values of the ending, no files were stored.
     if (row?.reason === ending.reason) this.#reportFiles(live, row);
     registry.remove(live);
     live.recordStored(row);
   }
 
-  /** Stores the files that the run wrote. Its child has exited, so another run may have its slot. If it fails, the run has failed. */
+  /**
+   * Stores the files the run wrote. Its child has exited, so another run may use the slot. On failure, the run fails.
+   */
   async #keepFiles(live: LiveRun, slot: Slot): Promise<void> {
     const { written } = live.files;
     if (written.length === 0) return;
@@ -211,7 +214,7 @@ export class Runs {
     for (const observer of this.#options.observers) observer.filesLeft?.(left, row);
   }
 
-  /** Resolves with `unread` if the database is away, so that it is unknown what to replay. */
+  /** Resolves with `unread` if the database is down, so that the state to replay is unknown. */
   async #replay(live: LiveRun, execution: RunExecution): Promise<EnvironmentAnswer | "unread"> {
     const { pausing } = this.#options;
     const restored = pausing === null ? NO_APPROVALS : await pausing.restore(live);
@@ -233,7 +236,6 @@ export class Runs {
     return !live.signal.aborted && (this.#failedStarts.get(live.id) ?? 0) < START_PAUSES_MS.length;
   }
 
-  /** Queues the run again, for another server or for this one when it claims again. */
   async #startLater(live: LiveRun, slot: Slot): Promise<void> {
     const { id, claim } = live;
     const failed = this.#failedStarts.get(id) ?? 0;

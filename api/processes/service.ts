@@ -1,5 +1,3 @@
-/** Puts the operations on processes together over one admission, and starts and stops the feature. */
-
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Environments } from "#api/components/modules/environments.ts";
 import type { Config } from "#api/config.ts";
@@ -37,7 +35,7 @@ import { lockProcess, requeueRun } from "./store/pauses.ts";
 import { countQueued, returnClaims } from "./store/queue.ts";
 
 const SHUTDOWN_STORE_MS = 5000;
-/** Limit of the output and the result of a run, as JSON. */
+/** JSON size of a run's output or of its result. */
 const MAX_VALUE_BYTES = 4 * 1024 * 1024;
 const EMPTY_LOOK_MS = 10;
 
@@ -61,32 +59,27 @@ export interface ProcessesDeps {
   registry: RunRegistry;
   log: ModuleLogger;
   config: ProcessesConfig;
-  /** Default: scripts have no files. */
   files?: ProcessFiles;
   redactor: Redactor;
   checks: ProcessesContext["checks"];
-  /** Without it, no approver can be asked. */
   pausing?: Pausing | null;
-  /** Default: there are no other servers. */
   peers?: Peers;
-  /** Slots of all servers. Default: of this one. */
+  /** Defaults to the slots of this server. */
   countSlots?: () => number | null;
   observers?: readonly RunObserver[];
-  /** W3C `traceparent` of the request in progress. Default: nothing is traced. */
+  /** W3C `traceparent` of the request in progress. By default nothing is traced. */
   traceParent?: () => string | null;
 }
 
 export interface ProcessesHealth {
-  /** Queued, running and terminating: what admission counts. */
+  /** Excludes paused processes. */
   active: number;
   queued: number;
   running: number;
   slotsTaken: number;
-  /** How long queued runs have not been claimed although there was room. */
+  /** Milliseconds for which queued runs have not been claimed although slots were free. */
   claimWaitMs: number;
-  /** Endings that wait for the database. */
   unstored: number;
-  /** Long-polls, blocking requests and event streams. */
   listeners: number;
 }
 
@@ -104,14 +97,14 @@ const NO_FILES: ProcessFiles = {
 
 export type ProcessService = ReturnType<typeof createProcessService>;
 
-/** Call `start` once before the first request and `drain` once at the end. Refusals are AppErrors. */
+/** Call `start` once before the first request and `drain` once at the end. Throws AppErrors. */
 export function createProcessService(deps: ProcessesDeps) {
   const { db, registry, log, pausing = null } = deps;
   const { retentionDays, retentionMax } = deps.config;
   const { feed, writer, runs, admission, ownership, context, awaited } = openParts(deps);
   let retention: AsyncDisposable | null = null;
 
-  /** `isPatient`: also waits while other servers run what requests here wait for. */
+  /** `isPatient`: also waits while other servers finish runs that requests to this server wait for. */
   async function waitUntilEmpty(maxMs: number, isPatient: boolean): Promise<void> {
     const deadlineMs = performance.now() + maxMs;
     const isBusy = () =>
@@ -125,7 +118,7 @@ export function createProcessService(deps: ProcessesDeps) {
     ...createOperations(context),
     ...createDecisions(context, admission, pausing),
 
-    /** Ends runs of dead servers, joins the queue, starts retention. */
+    /** Ends runs of dead servers, joins the queue and starts retention. */
     async start(): Promise<void> {
       const recovered = await ownership.recover();
       const byKey = await countQueued(db);
@@ -142,7 +135,10 @@ export function createProcessService(deps: ProcessesDeps) {
     leave: () => admission.leave(),
     isHandingOver: () => admission.isHandingOver,
 
-    /** Lets runs finish for up to `timeoutMs`, then interrupts them. Queued runs stay queued. Takes at most `timeoutMs` + 13 s. */
+    /**
+     * Lets runs finish for up to `timeoutMs`, then interrupts them. Queued runs stay queued. Takes at most
+     * `timeoutMs` + 13 s.
+     */
     async drain(timeoutMs: number): Promise<void> {
       admission.stop();
       pausing?.drain();
@@ -158,7 +154,7 @@ export function createProcessService(deps: ProcessesDeps) {
       feed.close();
     },
 
-    /** Serves other servers: runs that this one holds, or null. */
+    /** Serves other servers that ask about runs held here. Methods return null for other runs. */
     held: {
       view: (id: number, wait: HeldWait, signal: AbortSignal) => viewHeld(context, id, wait, signal),
       calls: (id: number) => registry.get(id)?.calls.all ?? null,
@@ -166,7 +162,6 @@ export function createProcessService(deps: ProcessesDeps) {
         followHeld(context, id, lastEventId, signal),
     },
 
-    /** Also runs by itself. */
     reconcile: () => ownership.reconcile(),
 
     health(): ProcessesHealth {
@@ -199,7 +194,6 @@ function createOperations(context: ProcessesContext) {
     follow: (id: number, lastEventId: string | null, signal: AbortSignal) =>
       openEvents(context, id, lastEventId, signal),
     followList: (viewer: Viewer, signal: AbortSignal) => followList(feed, peers, seesAll(viewer), signal),
-    /** `startedBy`: the id of the caller. */
     run: (id: number, body: RunSignalBody, startedBy: string, signal: AbortSignal) =>
       runProcess(context, id, body, startedBy, signal),
     kill: (id: number) => killProcess(context, id),
@@ -207,33 +201,34 @@ function createOperations(context: ProcessesContext) {
   };
 }
 
-/** Serves the decisions about approvals. */
 function createDecisions(context: ProcessesContext, admission: Admission, pausing: Pausing | null) {
   const { registry, feed } = context;
   return {
-    /** Call first in a transaction that decides about an approval: nothing else changes the run's pauses meanwhile. */
+    /** Call first in a transaction that decides an approval. Nothing else can change the run's pauses meanwhile. */
     lockForDecision: (transaction: Db, id: number) => lockProcess(transaction, id),
-    /** Call inside the deciding transaction: queues the run if its child has exited. After the commit, call `recordRequeued`. */
+    /**
+     * Call inside the deciding transaction: queues the run if its child has exited. After the commit, call
+     * `recordRequeued`.
+     */
     requeue: (transaction: Db, id: number, approval: string) => requeueRun(transaction, id, approval),
     recordRequeued: (id: number) => admission.recordRequeued(id),
-    /** An approval was asked for or decided, here or elsewhere. Idempotent. */
+    /** Records that an approval was requested or decided on any server. Idempotent. */
     recordApproval(id: number, approval: { id: string; state: ApprovalState; reason: string | null }): void {
       const live = registry.get(id);
       if (live?.hasApprovals) live.approvals.decide(approval.id, approval.state, approval.reason);
       feed.notify(id, "data");
     },
-    /** Resolves when a run whose approvals are all decided has resumed; soon in any case. */
+    /** Resolves when a run whose approvals are all decided has resumed, or after a short wait. */
     async whenResumed(id: number): Promise<void> {
       const live = registry.get(id);
       const pauses = live && pausing?.find(live);
       await (pauses?.whenResumed() ?? movedElsewhere(context, id));
     },
-    /** Ids of the approvals that runs of this server wait for. */
+    /** Ids of the approvals that runs on this server wait for. */
     waitingApprovals: () => pausing?.pending() ?? [],
   };
 }
 
-/** Builds the parts of the feature, and the context that operations share. */
 function openParts(deps: ProcessesDeps) {
   const { db, environments, registry, log, config, redactor, pausing = null, peers = STANDALONE } = deps;
   const feed = new ProcessFeed();
@@ -260,7 +255,7 @@ function openParts(deps: ProcessesDeps) {
     redactor,
     files,
     pausing,
-    // If the database is away, the next comparison of claims does it.
+    // If the database is down, the next comparison of claims requeues the run.
     requeue: async (claim) => {
       const ids = await returnClaims(db, [claim]).catch(() => []);
       for (const id of ids) admission.recordRequeued(id);

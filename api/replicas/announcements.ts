@@ -1,31 +1,31 @@
 /**
- * Notices between replicas: ids only, in batches, none while a server is alone. A lost connection may lose notices,
- * so receivers also poll.
+ * Sends notices between replicas: ids only, in batches, and none while a server is alone. A lost connection may lose
+ * notices, so receivers also poll.
  */
 import { z } from "zod";
 import { closeInTime, type Listening, listenFor, notify } from "../db/notices.ts";
 import type { Pool } from "../db/pool.ts";
 
 const CHANNEL = "cyrnel_processes";
-/** Postgres accepts less than 8,000 bytes. An id has at most 16 digits and a comma. */
+/** Postgres payloads must be shorter than 8,000 bytes. An id takes at most 16 digits and a comma. */
 const MAX_IDS_PER_NOTICE = 400;
-/** Beyond this, receivers poll. */
+/** Maximum number of unsent ids. More are dropped, and receivers learn of them by polling. */
 const MAX_WAITING_IDS = 10_000;
 const noticeSchema = z.tuple([z.string(), z.string(), z.array(z.int())]);
 
 export interface Announcements extends AsyncDisposable {
   publish(kind: string, ids: readonly number[]): void;
-  /** Calls the listener with notices of others. It must not throw. */
+  /** Calls the listener with notices from other servers. It must not throw. */
   listen(listener: (kind: string, ids: number[], from: string) => void): () => void;
-  /** Resolves when listening has started. Rejects if the database fails. */
+  /** Starts to listen for notices. Rejects if the database fails. */
   start(): Promise<void>;
 }
 
 export interface AnnouncementsOptions {
   pool: Pool;
-  /** This server ignores notices with its own id. */
+  /** This server's id, used to ignore its own notices. */
   id: string;
-  /** Notices may have been missed, because the listening connection is new. */
+  /** Called when notices may have been missed because the listening connection is new. */
   onGap(): void;
   log: { warn(fields: object, message: string): void };
 }

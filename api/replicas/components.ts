@@ -1,6 +1,6 @@
 /**
- * Follows changes of modules and services by other replicas: notices report them, and everything is checked again
- * after a gap. This server's own changes are found to be already applied.
+ * Follows changes to modules and services made by other replicas: notices report them, and every component is checked
+ * again after a gap. This server's own changes turn out to be applied already.
  */
 import { z } from "zod";
 import { closeInTime, type Listening, listenFor } from "../db/notices.ts";
@@ -8,7 +8,7 @@ import type { Pool } from "../db/pool.ts";
 
 const CHANNEL = "cyrnel_components";
 const noticeSchema = z.tuple([z.string(), z.string()]);
-/** Beyond this, everything is checked. */
+/** Maximum number of queued changes. If there are more, every component is checked again. */
 const MAX_WAITING = 1000;
 
 export interface ComponentWatch extends AsyncDisposable {
@@ -17,7 +17,7 @@ export interface ComponentWatch extends AsyncDisposable {
 
 export interface ComponentWatchOptions {
   pool: Pool;
-  /** A server that is alone made every change itself. */
+  /** True if this server is the only one, so that it made every change itself. */
   isAlone(): boolean;
   followModules(): Promise<void>;
   followService(id: string): Promise<void>;
@@ -52,7 +52,7 @@ export function createComponentWatch(options: ComponentWatchOptions): ComponentW
   }
 
   async function workOff(): Promise<void> {
-    // Transactions with several statements send their notices together.
+    // A transaction's notices arrive together, so wait for all of them.
     await new Promise((resolve) => setImmediate(resolve));
     while (!isClosed && (modulesAreDue || everythingIsDue || services.size > 0)) {
       try {
@@ -74,7 +74,7 @@ export function createComponentWatch(options: ComponentWatchOptions): ComponentW
           { err: error },
           "a change of a module or service on another server could not be applied here",
         );
-        // The database is down: everything is checked after the gap.
+        // The database is down; every component is checked after the gap.
         return;
       }
     }

@@ -1,7 +1,7 @@
 /**
- * Sends a heartbeat every `beatIntervalMs` and learns of the other servers on the database. A server that is silent
- * for `maxSilentMs` is lost. Uses only the database's clock and this server's monotonic one, so a clock that jumps
- * does no harm.
+ * Sends a heartbeat every `beatIntervalMs` and learns about the other servers on the database. A server silent for
+ * `maxSilentMs` is lost. Uses only the database's clock and this server's monotonic clock, so a clock that jumps does
+ * no harm.
  */
 
 import { readFileSync, readlinkSync } from "node:fs";
@@ -12,32 +12,35 @@ import type { Db } from "../db/pool.ts";
 import type { Place, ReplicaFacts, ReplicaRow } from "./model.ts";
 import { beat, listOthers, removeReplica, removeSilent } from "./store.ts";
 
-/** After this long without any heartbeat, no server was running or the database was down. */
+/** A longer gap without any heartbeat means that no server was running or the database was down. */
 const MAX_GAP_MS = 10_000;
 const RETRY_MS = 500;
 const REMEMBERED_MS = 60_000;
-/** Time to keep the row of a lost server for inspection. */
+/** Time to keep a lost server's row for inspection. */
 const MAX_KEPT_MS = 3_600_000;
 
 export interface Membership {
-  /** The others that are not lost, as of the last heartbeat. */
+  /** The other servers that are not lost, as of the last heartbeat. */
   readonly others: readonly ReplicaRow[];
-  /** True if the database had a row of another server in the last minute. */
+  /** True if the database had another server's row in the last minute. */
   readonly hadOthers: boolean;
-  /** `maxSilentMs` of the timings once heartbeats of any server covered that time without a gap; null before. */
+  /**
+   * `maxSilentMs` from the timings, once any server's heartbeats have covered that time without a gap; null until
+   * then.
+   */
   readonly maxSilentMs: number | null;
   consumeSilence(): boolean;
-  /** The last migration that this program knows; null before `start`. */
+  /** Last migration known to this program, or null before `start`. */
   readonly knownSchema: string | null;
-  /** True if a newer program has changed the schema, as of the last heartbeat. */
+  /** True if a newer program had changed the schema by the last heartbeat. */
   readonly isOutdated: boolean;
   /** Milliseconds since this server's last successful heartbeat. */
   readonly silentMs: number;
-  /** Sends the first heartbeat; resolves with the servers that were there before. Rejects if the database fails. */
+  /** Sends the first heartbeat and resolves with the servers already present. Rejects if the database fails. */
   start(): Promise<readonly ReplicaRow[]>;
   beatNow(): Promise<void>;
   stop(): Promise<void>;
-  /** Gives up everything that this server owns. Never rejects. */
+  /** Releases everything that this server owns. Never rejects. */
   signOff(): Promise<void>;
 }
 
@@ -69,7 +72,7 @@ export function createMembership({
   let wasSilent = false;
   let hadOthersMs = Number.NEGATIVE_INFINITY;
   let lastBeatMs = Number.NEGATIVE_INFINITY;
-  /** Start of the current time without gaps in heartbeats, on this server's clock. */
+  /** When the current period of heartbeats without a gap began, on this server's clock. */
   let heardSinceMs = Number.POSITIVE_INFINITY;
   let knownSchema: string | null = null;
   let isOutdated = false;
@@ -140,7 +143,7 @@ export function createMembership({
   }
 
   function beatNow(): Promise<void> {
-    // A server that has signed off must not appear again.
+    // A server that has signed off must not reappear.
     if (isStopped) return Promise.resolve();
     if (beating !== null) {
       beatAgain = true;
@@ -202,8 +205,8 @@ export function createMembership({
 }
 
 /**
- * Each server has to open data that the others seal, so each must know the others' current key. Throws
- * DatabaseRefused with the name of a server that has another key.
+ * Throws DatabaseRefused, naming a server, if its current key is unknown here or it does not know ours: each server
+ * must be able to open data sealed by the others.
  */
 export function requireSameSecretsKey(
   others: readonly Pick<ReplicaRow, "name" | "secretsKey" | "secretsKeys">[],
@@ -227,10 +230,10 @@ function describe(kid: string | null): string {
 }
 
 /**
- * Identifies this process on its machine, so that a successor there sees at once that it has ended and need not wait
- * for `maxSilentMs`. Concludes nothing if that is uncertain.
+ * Identifies this process on its machine, so that its successor there sees at once that it has ended and need not
+ * wait for `maxSilentMs`. If that is uncertain, the successor waits.
  */
-/** Null if the system does not report it (no /proc). */
+/** Identifies this process. Returns null if the system does not report it (no /proc). */
 export function findPlace(): Place | null {
   try {
     const boot = readFileSync("/proc/sys/kernel/random/boot_id", "latin1").trim();
@@ -242,13 +245,13 @@ export function findPlace(): Place | null {
   }
 }
 
-/** True if the process has certainly ended, as seen from a process on the same machine. */
+/** Returns true only if the process has certainly ended, as seen from a process on the same machine. */
 export function isGone(place: Place | null, own: Place | null): boolean {
   if (place === null || own === null || place.machine !== own.machine) return false;
   return readStart(place.pid) !== place.started;
 }
 
-/** In clock ticks since boot; null if the process does not exist or has ended. */
+/** Returns the process's start in clock ticks since boot, or null if it does not exist or has ended. */
 function readStart(pid: number): string | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "latin1");

@@ -1,9 +1,9 @@
-/** Identifies a server's process on its machine, so that a process there can tell that it has ended. */
+/** Identifies a server's process on its machine, so that another process there can tell that it has ended. */
 export interface Place {
-  /** The machine's current boot, and the namespace of its process ids. */
+  /** Identifies the machine's current boot and process id namespace. */
   machine: string;
   pid: number;
-  /** Start of the process in machine ticks, because its pid may be reused. */
+  /** Process start in machine ticks, because its pid may be reused. */
   started: string;
 }
 

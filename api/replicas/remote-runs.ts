@@ -1,12 +1,12 @@
-/** Asks the replica that owns a run about it, over HTTP, with the token that it stored in the database. */
+/** Asks the replica that owns a run about it, over HTTP, with the token that this replica stored in the database. */
 import type { RemoteRuns } from "#api/processes/model/peers.ts";
 import { readCalls, readView } from "./wire.ts";
 
-/** Added to the wait that the other server was asked for. */
+/** Time allowed in addition to the wait requested from the other server. */
 const ANSWER_MS = 2000;
-/** The other server sends something every 15 s. */
+/** Silence after which a stream is broken. The other server sends something every 15 s. */
 const MAX_STREAM_SILENCE_MS = 20_000;
-/** One event: 64 KiB of text, or all output and results of a call. */
+/** Largest event: 64 KiB of text, or all output and results of a call. */
 const MAX_EVENT_CHARACTERS = 32 * 1024 * 1024;
 
 export interface RemoteAddress {
@@ -14,7 +14,7 @@ export interface RemoteAddress {
   token: Buffer;
 }
 
-/** `find` returns null for a server that is lost or cannot be reached. */
+/** `find` returns null if the server is lost or cannot be reached. */
 export function createRemoteRuns(find: (owner: string) => Promise<RemoteAddress | null>): RemoteRuns {
   async function ask(owner: string, path: string, signal: AbortSignal): Promise<Response> {
     const remote = await find(owner);

@@ -1,6 +1,6 @@
 /**
- * This server as one of several replicas: its row, its notices, and its requests to the replica that owns a run. The
- * processes feature sees it as `Peers`.
+ * Represents this server as one of several replicas: its row, its notices, and its requests to replicas that own
+ * runs. The processes feature sees it as `Peers`.
  */
 import { randomBytes, randomUUID } from "node:crypto";
 import { isIPv6 } from "node:net";
@@ -24,7 +24,7 @@ export interface ReplicasOptions {
   pool: Pool;
   priorityPool: Pool;
   version: string;
-  /** Ids of the keys for secrets; null without any. */
+  /** Ids of the secrets keys, or null if there are none. */
   secretsKeys: { current: string; all: readonly string[] } | null;
   countSlots(): number | null;
   listModules(): Record<string, ModuleActivation>;
@@ -200,7 +200,10 @@ export function createReplicas(options: ReplicasOptions): Replicas {
 
 const WILDCARDS = new Set(["0.0.0.0", "::"]);
 
-/** A server that listens on all addresses publishes its machine's first own address (a pod has one), or loopback. */
+/**
+ * Returns the address to publish: for a server that listens on all addresses, its machine's first own address (a pod
+ * has one), or loopback.
+ */
 export function findAddress(host: string, port: number): string {
   const name = WILDCARDS.has(host) ? (findOwn() ?? "127.0.0.1") : host;
   return `http://${isIPv6(name) ? `[${name}]` : name}:${port}`;

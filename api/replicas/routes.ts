@@ -1,6 +1,6 @@
 /**
- * Routes for other replicas that ask about runs on this server. Not part of the API: every route needs the token that
- * this server stored in the database.
+ * Routes on which other replicas ask about runs on this server. They are not part of the API: each requires the token
+ * that this server stored in the database.
  */
 import { timingSafeEqual } from "node:crypto";
 import { Readable } from "node:stream";
@@ -14,7 +14,7 @@ import { clientGone } from "../http/answers.ts";
 import type { App } from "../http/app-type.ts";
 import { writeView } from "./wire.ts";
 
-/** Runs on this server; null for other processes. */
+/** Runs on this server. Methods return null for other processes. */
 export interface HeldRuns {
   view(
     id: number,

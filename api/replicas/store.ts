@@ -1,9 +1,9 @@
-/** Uses the database's time, because servers' clocks may differ. */
+/** Uses the database's time, because the servers' clocks may differ. */
 import type { Db } from "../db/pool.ts";
 import type { ReplicaFacts, ReplicaRow } from "./model.ts";
 
 export interface Beat {
-  /** Time since this server's last heartbeat; null if it had none. */
+  /** Time since this server's last heartbeat, or null if it had none. */
   silentMs: number | null;
   heardForMs: number;
   schema: string | null;

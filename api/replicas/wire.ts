@@ -1,4 +1,4 @@
-/** A process as replicas send it to each other: JSON, with streams in base64. */
+/** Converts a process for sending between replicas: JSON, with streams in base64. */
 
 import type { TrailCall } from "#api/processes/model/calls.ts";
 import type { ProcessView } from "#api/processes/model/records.ts";

@@ -1,5 +1,5 @@
 /**
- * Creates and reads the key of a server without CYRNEL_SECRETS_KEY: a file of mode 0600 in the data folder. An
+ * Creates and reads the key of a server without CYRNEL_SECRETS_KEY, in a file of mode 0600 in the data folder. An
  * operator who loses the folder loses all secrets.
  */
 import { createSecretKey, type KeyObject, randomBytes, randomUUID } from "node:crypto";
@@ -55,7 +55,7 @@ export async function ensureKeyFile(directory: string): Promise<FileKey> {
   if (existing) return existing;
   await mkdir(directory, { recursive: true, mode: 0o711 });
   const file = path.join(directory, FILE_NAME);
-  // Written whole or not at all: a truncated key looks like a good one.
+  // Write the file completely or not at all: a truncated key looks valid.
   const draft = path.join(directory, `.${FILE_NAME}.${randomUUID()}`);
   const bytes = randomBytes(KEY_BYTES);
   try {

@@ -1,6 +1,6 @@
 /**
- * Replaces known secrets of 8 characters or more, in every form they take, by `[secret]` in everything that leaves
- * the server. Costs nothing while no secret is known.
+ * Replaces known secrets of 8 characters or more, in every form they may take, with `[secret]` in everything that
+ * leaves the server. Costs nothing while no secret is known.
  */
 import { isRawInteger, type PrintLevel, parseExactJson } from "#sdk";
 import { collectValues, listForms } from "./redaction/forms.ts";
@@ -21,12 +21,12 @@ import {
 } from "./redaction/replace.ts";
 
 export interface ByteStreamRedactor {
-  /** Returns whole lines, or everything at once while no secret is known. */
+  /** Returns complete lines, or everything at once while no secret is known. */
   push(chunk: Buffer, level?: PrintLevel): Buffer;
   end(): Buffer;
-  /** Ends a stream that was cut: its end may be the first part of a secret. */
+  /** Ends a stream that was cut off and whose end may therefore be the first part of a secret. */
   cut(): Buffer;
-  /** Level changes in the bytes that were returned last. */
+  /** Level changes within the most recently returned bytes. */
   readonly levels: readonly LevelChange[];
 }
 
@@ -36,17 +36,20 @@ interface LevelChange {
 }
 
 export interface Redactor {
-  /** Up to 32 earlier values stay known, because calls made with them may still be in progress. */
+  /**
+   * Sets an owner's secrets. Up to 32 earlier values stay known, because calls made with them may still be in
+   * progress.
+   */
   setOwner(ownerKey: string, values: Record<string, unknown>): void;
   dropOwner(ownerKey: string): void;
   text(text: string): string;
   /**
-   * Shortens the text after replacing. Also replaces the first 8 characters or more of a secret at the end, where
-   * foreign code may have cut the text.
+   * Replaces secrets, then shortens the text. Also replaces the first 8 characters or more of a secret at the end,
+   * where foreign code may have cut the text.
    */
   cut(text: string, maxCharacters: number): string;
   jsonText(text: string): string;
-  /** Replaces names of members too. A value that JSON cannot express is replaced whole. */
+  /** Replaces secrets in member names too. A value that JSON cannot express is replaced completely. */
   value<T>(json: T): T;
   createByteStream(): ByteStreamRedactor;
 }
@@ -70,7 +73,7 @@ export function createRedactor(): Redactor {
   let matchers: Matchers | null = null;
   let isCurrent = true;
 
-  /** Rebuilds at the first use after a change: many owners are set one after another. */
+  /** Rebuilt at the first use after a change, because many owners are set one after another. */
   function known(): Matchers | null {
     if (!isCurrent) {
       matchers = build(owners);
@@ -167,7 +170,7 @@ function createByteStream(known: () => Matchers | null): ByteStreamRedactor {
       }
       let piece = chunk.toString("latin1");
       if (held !== null && matcher !== lastMatcher) {
-        // The matcher was rebuilt: read the held text again.
+        // The matcher was rebuilt, so scan the held text again.
         const unread = forgetFound(held);
         held = unread.held;
         piece = unread.text + piece;
@@ -213,14 +216,14 @@ function build(owners: ReadonlyMap<string, OwnerValues>): Matchers | null {
   return { text, bytes: bytes ?? text };
 }
 
-/** Throws RangeError for a value that is nested too deeply. */
+/** Replaces secrets in a JSON value. Throws RangeError if the value is nested too deeply. */
 function redactTree(node: unknown, text: (input: string) => string): unknown {
   if (typeof node === "string") return text(node);
   if (typeof node === "number") return text(String(node)) === String(node) ? node : MARKER;
   if (node === null || typeof node !== "object") return node;
   if (isRawInteger(node)) return text(node.rawJSON) === node.rawJSON ? node : MARKER;
   if (Array.isArray(node)) return node.map((member) => redactTree(member, text));
-  // From entries, because a member may be called __proto__.
+  // Build the object from entries, because a member may be named __proto__.
   return Object.fromEntries(
     Object.entries(node).map(([name, member]) => [text(name), redactTree(member, text)]),
   );

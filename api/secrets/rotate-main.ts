@@ -1,6 +1,6 @@
 /**
- * `cyrnel secrets rotate`: encrypts every stored secret with the current key, also while servers run that have it.
- * Exit code 0: done; 1: some secrets remain; 78: wrong configuration.
+ * `cyrnel secrets rotate`: encrypts every stored secret with the current key, even while servers that have this key
+ * are running. Exit code 0 means done, 1 means some secrets remain, 78 means wrong configuration.
  */
 import path from "node:path";
 import { hideMemory } from "#runner/jail/undumpable.ts";

@@ -1,6 +1,6 @@
 /**
- * AES-256-GCM over JSON values, bound to their owner. Validates the stored shape before use, because other programs
- * write to databases too.
+ * Encrypts JSON values with AES-256-GCM, bound to their owner. Validates stored data before use, because other
+ * programs may write to the database too.
  */
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import { z } from "zod";
@@ -66,7 +66,10 @@ export function seal(keyring: Keyring | null, owner: SecretOwner, value: unknown
   };
 }
 
-/** Throws AppError `secrets_key_missing` for an unknown key, and Error for a damaged value or another owner's. */
+/**
+ * Throws AppError `secrets_key_missing` for an unknown key, and Error if the value is damaged or belongs to another
+ * owner.
+ */
 export function open(keyring: Keyring | null, owner: SecretOwner, stored: unknown): unknown {
   const parsed = sealedSchema.safeParse(stored);
   if (!parsed.success) throw damaged(owner);

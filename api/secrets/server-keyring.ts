@@ -10,8 +10,8 @@ export interface FoundKeyring {
 }
 
 /**
- * Call when no other server uses the database. A configured key wins over the key file, which still opens data it has
- * sealed. Throws a message for the operator.
+ * Call when no other server uses the database. A configured key takes precedence over the key file, which still opens
+ * data sealed with it. Throws an Error whose message is for the operator.
  */
 export async function findKeyring(config: KeyConfig): Promise<FoundKeyring> {
   const { databaseUrl, dataDirectory, secretsKey, secretsPreviousKeys } = config;

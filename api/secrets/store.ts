@@ -40,7 +40,7 @@ export async function listSealedWithOther(
     order by owner_kind, owner_id limit ${limit}`;
 }
 
-/** Writes only over `expectedVersion` (0: no row). Returns the new version, or null. */
+/** Writes only if the stored version is `expectedVersion` (0 means no row). Returns the new version, or null. */
 export async function writeSecrets(
   db: Db,
   owner: SecretOwner,
@@ -61,7 +61,7 @@ export async function writeSecrets(
   return row?.version ?? null;
 }
 
-/** Replaces any version. Does nothing unless the statement `when` returns a row. */
+/** Writes regardless of the stored version, but only if the statement `when` returns a row. */
 export async function keepSealed(
   db: Db,
   entries: readonly { owner: SecretOwner; sealed: Sealed }[],
@@ -89,7 +89,7 @@ export async function readSealed(
     select ${columns(db)} from secrets where owner_kind = ${kind} and owner_id = any(${[...ids]}::text[])`;
 }
 
-/** Writes only if the row has not changed since it was read. */
+/** Replaces a sealed value, but only if its row has not changed since it was read. */
 export async function replaceSealed(db: Db, row: SecretsRow, sealed: Sealed): Promise<boolean> {
   const { count } = await db`
     update secrets set sealed = ${JSON.stringify(sealed)}::text::json

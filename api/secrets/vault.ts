@@ -1,7 +1,4 @@
-/**
- * Seals secrets in the database and opens them in memory only. Reports every value it reads or writes to the
- * redactor.
- */
+/** Stores secrets encrypted and opens them only in memory. Reports every value it reads or writes to the redactor. */
 import { z } from "zod";
 import type { ModuleLogger } from "../../sdk/index.ts";
 import type { Db, Fragment } from "../db/pool.ts";
@@ -20,14 +17,17 @@ import {
 } from "./store.ts";
 
 const BATCH_ROWS = 100;
-/** A running server with an old key keeps writing such a row. */
+/** Several passes are needed if a running server with an old key keeps writing rows. */
 const MAX_PASSES = 3;
 
 export type SecretValues = Record<string, unknown>;
 
 export interface StoredSecrets {
   values: SecretValues;
-  /** Destinations of the secrets; null for owners without such a rule, and for versions before it. */
+  /**
+   * Destinations that the secrets are bound to. Null for owners without destinations, and for secrets stored by older
+   * versions.
+   */
   origins: readonly string[] | null;
   version: number;
 }
@@ -38,11 +38,11 @@ export interface KeptValue {
 }
 
 export interface Vault {
-  /** Returns version 0 for an owner without secrets. Throws AppError `secrets_key_missing`. */
+  /** Returns version 0 if the owner has no secrets. Throws AppError `secrets_key_missing`. */
   read(db: Db, owner: SecretOwner): Promise<StoredSecrets>;
   /**
-   * Replaces all values of an owner and seals `origins` with them, so neither can be changed alone. Returns the new
-   * version, or null if `expectedVersion` is not the stored one. Throws AppError `secrets_key_missing`.
+   * Replaces all of an owner's values and seals `origins` with them, so that neither can be changed alone. Returns
+   * the new version, or null if `expectedVersion` is not the stored one. Throws AppError `secrets_key_missing`.
    */
   write(
     db: Db,
@@ -51,14 +51,14 @@ export interface Vault {
     expectedVersion: number,
     origins?: readonly string[],
   ): Promise<number | null>;
-  /** Returns false if the stored version is another one. */
+  /** Binds the stored values to `origins`. Returns false if another version is stored. */
   bind(db: Db, owner: SecretOwner, origins: readonly string[], expectedVersion: number): Promise<boolean>;
-  /** The redactor keeps the values, in case the removal is rolled back. */
+  /** Removes an owner's secrets. The redactor keeps the values, in case the removal is rolled back. */
   remove(db: Db, owner: SecretOwner): Promise<void>;
-  /** Stores data that the redactor does not learn. Stores nothing unless the statement `when` returns a row. */
+  /** Stores data without telling the redactor, but only if the statement `when` returns a row. */
   keep(db: Db, entries: readonly KeptValue[], when?: Fragment): Promise<void>;
   recall(db: Db, kind: SecretOwner["kind"], ids: readonly string[]): Promise<Map<string, unknown>>;
-  /** Seals a value for another table. Throws AppError `secrets_key_missing`. */
+  /** Seals a value for storage in another table. Throws AppError `secrets_key_missing`. */
   seal(owner: SecretOwner, value: unknown): Sealed;
   open(owner: SecretOwner, sealed: unknown): unknown;
 }
@@ -101,8 +101,8 @@ export function ownerKey({ kind, id }: SecretOwner): string {
 const boundSchema = z.tuple([z.record(z.string(), z.unknown()), z.array(z.string())]);
 
 /**
- * A service's or module's sealed content is its values, or a pair of these and their origins. Throws Error for
- * anything else.
+ * Reads the sealed content of a service or module: either its values, or a pair of values and origins. Throws Error
+ * for anything else.
  */
 export function readContent(content: unknown, { kind, id }: SecretOwner): Omit<StoredSecrets, "version"> {
   if (content !== null && typeof content === "object" && !Array.isArray(content))
@@ -123,7 +123,10 @@ export interface StoredSecretsOptions {
   log: ModuleLogger;
 }
 
-/** Logs and skips secrets that cannot be opened, which nothing can use. Rejects only if the database fails. */
+/**
+ * Reports stored secrets to the redactor. Logs and skips secrets that cannot be opened, because nothing can use them.
+ * Rejects only if the database fails.
+ */
 export async function learnStoredSecrets({ db, vault, redactor, log }: StoredSecretsOptions): Promise<void> {
   let after: SecretOwner | null = null;
   const closed: { owner: string; problem: string }[] = [];
@@ -156,8 +159,8 @@ export interface RotationResult {
 }
 
 /**
- * Seals everything with the current key. May be stopped and restarted, and runs beside servers: a row that changes
- * meanwhile is tried again. Rejects only if the database fails.
+ * Seals everything with the current key. May be stopped and restarted, and may run while servers are running: a row
+ * that changes meanwhile is tried again. Rejects only if the database fails.
  */
 export async function rotateSecrets(db: Db, keyring: Keyring): Promise<RotationResult> {
   let rotated = 0;

@@ -1,4 +1,4 @@
-/** The one path of every tool call, in steps: open ► plan ► perform. Records each call once, when it has ended. */
+/** The single path of every tool call: open ► plan ► perform. Records each call once, when it has ended. */
 import type { Timer } from "#modules/shared/limits.ts";
 import { CallClock, RUN_LEFT } from "../bounds/call-clock.ts";
 import type { Redactor } from "../secrets/redactor.ts";
@@ -21,14 +21,13 @@ import { type FullPlan, type PlanOptions, planCall } from "./plan.ts";
 export interface ToolCallsOptions extends PlanOptions, PerformOptions {
   redactor: Pick<Redactor, "text" | "cut" | "value" | "createByteStream">;
   limits: CallLimits;
-  /** Receives every call that has ended, once. Must not throw. */
+  /** Receives every ended call once. Must not throw. */
   onCall?: (record: CallRecord) => void;
-  /** Receives causes that a caller must not see. */
+  /** Logs causes that a caller must not see. */
   log: { error(fields: object, message: string): void };
 }
 
 export interface ServerCalls extends ToolCalls {
-  /** Calls in progress, except those that wait for an approval. */
   readonly inFlight: number;
 }
 
@@ -58,12 +57,12 @@ export function createToolCalls(options: ToolCallsOptions): ServerCalls {
     // The call continues in a later child of the run.
     if (phase === "waiting" && call.given.signal?.reason === RUN_LEFT) return;
     const times = call.clock.read();
-    // The service responded; the script, or its end, wanted no more of the body.
+    // The service responded, but the script did not read the rest of the body, or ended.
     if (failure === null || (phase === "streaming" && failure.failure === "call_canceled")) {
       const hasFailed = httpStatus !== null && httpStatus >= 400;
       record(call, times, hasFailed ? "error" : "ok", hasFailed ? "http_error" : null);
     } else if (isSent && failure.outcome === "canceled") {
-      // The service may have carried it out.
+      // The service may have carried out the call.
       record(call, times, "unknown", "call_unknown");
     } else record(call, times, failure.outcome, failure.code ?? failure.failure);
   }
@@ -74,7 +73,7 @@ export function createToolCalls(options: ToolCallsOptions): ServerCalls {
     return failure;
   }
 
-  /** Rejects as soon as the call is canceled or its time is over: an adapter may ignore its signal. */
+  /** Rejects as soon as the call is canceled or times out, because an adapter may ignore its signal. */
   async function step<T>(call: CallInProgress, work: () => Promise<T>): Promise<T> {
     try {
       call.signal.throwIfAborted();
@@ -118,18 +117,16 @@ export function createToolCalls(options: ToolCallsOptions): ServerCalls {
   };
 }
 
-/** Counts the calls of this server against its limits. */
 class CallRoom {
   readonly limits: CallLimits;
   readonly #byAccount = new Map<string, number>();
-  /** Without calls that wait for an approval. */
+  /** Excludes calls that wait for an approval. */
   inFlight = 0;
 
   constructor(limits: CallLimits) {
     this.limits = limits;
   }
 
-  /** Throws CallError `too_many_calls`. */
   enter(account: string, caller: CallCaller): void {
     const { limits } = this;
     const own = this.#byAccount.get(account) ?? 0;
@@ -188,7 +185,7 @@ class CallState implements CallInProgress {
     return this.#ended.signal;
   }
 
-  /** An approver is asked: days may pass, in which the call takes no room and has no time limit. */
+  /** Waits for an approver. This may take days, so meanwhile the call takes up no room and has no time limit. */
   wait(): void {
     this.phase = "waiting";
     this.clock.wait();

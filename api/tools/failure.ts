@@ -1,4 +1,4 @@
-/** How a call fails: one error type for refusals of the host and failures of an adapter, made safe to show to a script. */
+/** Call failures: one error type for host errors and adapter errors, made safe to show to a script. */
 import { describeMismatch } from "#kernel/parameter-check.ts";
 import type { Cut } from "../bounds/failure-text.ts";
 import { isDatabaseUnavailable } from "../db/pool.ts";
@@ -6,7 +6,7 @@ import { AppError, type ErrorIssue } from "../errors.ts";
 import type { CallOutcome, ToolPath } from "./contract.ts";
 import type { CheckOutcome } from "./validation/validator.ts";
 
-/** Refusals and failures that the host states, and their HTTP status. */
+/** Error codes of the host, with their HTTP status. */
 export const CALL_FAILURES = {
   invalid_parameters: { status: 400, outcome: "error" },
   policy_blocked: { status: 403, outcome: "denied" },
@@ -43,17 +43,19 @@ interface CallErrorFields {
   cause?: unknown;
 }
 
-/** Everything a call rejects with. A script sees `name`, `message`, `code`, `status` and the members of `answer`; nothing else crosses. */
+/**
+ * The error every failed call rejects with. A script sees only `name`, `message`, `code`, `status` and the members of
+ * `answer`.
+ */
 export class CallError extends Error {
   override readonly name: string;
-  /** The host's code, or the one that the adapter's error has. */
   readonly code: string | undefined;
   readonly status: number | undefined;
   readonly outcome: Exclude<CallOutcome, "ok">;
-  /** The host's own code: `tool_failed` for everything an adapter threw. */
+  /** The host's code: `tool_failed` for everything an adapter threw. */
   readonly failure: CallFailureCode;
   readonly issues: ErrorIssue[] | undefined;
-  /** What the service answered, without secrets: `{status, headers, body}` of HTTP. */
+  /** Redacted answer of the service. For HTTP: `{status, headers, body}`. */
   answer: Record<string, unknown> | undefined;
 
   constructor(message: string, fields: CallErrorFields) {
@@ -68,7 +70,6 @@ export class CallError extends Error {
   }
 }
 
-/** A refusal or failure of the host. */
 export function refuseCall(
   failure: CallFailureCode,
   message: string,
@@ -87,16 +88,15 @@ const MAX_MESSAGE_CHARACTERS = 10_000;
 const MAX_WORD_CHARACTERS = 200;
 const MAX_BODY_LINE_CHARACTERS = 300;
 
-/** Replaces secrets. */
 export interface Cleaning {
   cut: Cut;
-  /** `answer` as JSON data within the limits of results; may throw. */
+  /** Returns `answer` as JSON data within the result limits. May throw. */
   answer(answer: object): unknown;
 }
 
 /**
- * Anything an adapter threw, as bounded text without secrets. The one place where it is cut: a script chooses how much stands
- * before a secret, so half of one must not be left of a text that was cut first. Never throws.
+ * Converts anything an adapter threw into limited, redacted text. Only cut text after redaction: a script controls
+ * how much text precedes a secret, so cutting first could leave half of it. Never throws.
  */
 export function readAdapterFailure(thrown: unknown, clean: Cleaning): CallError {
   let fields: Record<string, unknown> = {};
@@ -134,7 +134,6 @@ export function isHttpStatus(status: unknown): status is number {
   return typeof status === "number" && Number.isInteger(status) && status >= 100 && status < 600;
 }
 
-/** Undefined for one that is no object, or beyond the limits of results. */
 function readAnswer(answer: unknown, clean: Cleaning): unknown {
   if (typeof answer !== "object" || answer === null || Array.isArray(answer)) return undefined;
   try {
@@ -144,7 +143,6 @@ function readAnswer(answer: unknown, clean: Cleaning): unknown {
   }
 }
 
-/** The message with the first line of a body, whose secrets are replaced already. */
 function withBody(message: string, body: unknown): string {
   const text = typeof body === "string" ? body : JSON.stringify(body ?? "");
   const line = text.split(/[\r\n]/).find((candidate) => candidate.trim() !== "") ?? "";
@@ -153,7 +151,7 @@ function withBody(message: string, body: unknown): string {
   return `${message.replace(/\.$/, "")}: ${shown.trim()}`;
 }
 
-/** Of parameters that were not found to fit the tool's input schema. `path`: `service.tool`. */
+/** `path` is `service.tool`. */
 export function toInvalidParameters(
   path: string,
   checked: Exclude<CheckOutcome, { kind: "valid" }>,
@@ -172,7 +170,7 @@ export function toInvalidParameters(
   }
 }
 
-/** Any error of a call as what a caller may know; the cause of an unexpected one goes to the log only. */
+/** Converts any call error into what a caller may know. The cause of an unexpected error is only logged. */
 export function toCallError(
   error: unknown,
   log: { error(fields: object, message: string): void },
@@ -191,7 +189,7 @@ export function toCallError(
   );
 }
 
-/** Of a service whose tools cannot be called; `failure` without secrets: why its adapter did not take it on. */
+/** `failure` is the redacted reason why the service's adapter rejected it. */
 export function refuseUncallable(
   { serviceId, toolId }: ToolPath,
   { serviceEnabled, stale }: { serviceEnabled: boolean; stale: boolean },
@@ -215,7 +213,7 @@ export function refuseUncallable(
   );
 }
 
-/** `own`: calls of this key or process that are under way. */
+/** `own` is the number of calls in progress of this key or process. */
 export function refuseSlot(
   limits: { maxInFlight: number; maxInFlightPerCaller: number },
   own: number,

@@ -1,4 +1,4 @@
-/** What scripts are given of tools: calls, search, details and documentation, as their role allows. */
+/** Tools for scripts: calls, search, details and documentation, limited to what the role allows. */
 import type { Db } from "../db/pool.ts";
 import { retryWhileAway } from "../db/retry.ts";
 import { AppError } from "../errors.ts";
@@ -12,20 +12,19 @@ const DEFAULT_LIMIT = 20;
 const MAX_LIMIT = 200;
 const MAX_SERVICES_LOOKED_AT = 1000;
 const MAX_SERVICE_TOOLS = 5000;
-/** Of a description in a list; details have the whole of it. */
+/** Maximum length of a description in a list. Details contain the complete description. */
 const MAX_LISTED_CHARACTERS = 600;
 
 export interface ToolHostParts {
   db: Db;
   calls: ToolCalls;
   gate: CallGate;
-  /** Why a service cannot be called although its rows say nothing against it. */
+  /** Returns why a service cannot be called although its rows in the database look fine, or null. */
   failureOf(serviceId: string): string | null;
   listing: ToolListing;
   suggestions: Suggestions;
   /** Throws AppError `not_found`. */
   requireTool(path: ToolPath, caller: CallCaller): Promise<ToolDetailsRow>;
-  /** Markdown. */
   writeDocs(tool: ToolDetailsRow): Promise<string>;
   log: { error(fields: object, message: string): void };
 }
@@ -124,7 +123,10 @@ export function createToolHost(parts: ToolHostParts): ToolHost {
   };
 }
 
-/** A run outlives a database that is away for some seconds. Of a failure inside the server a script learns only that it happened. */
+/**
+ * Retries, because a run outlives a database that is down for some seconds. A script learns only that an internal
+ * error occurred, not its cause.
+ */
 async function answerScript<T>(
   log: ToolHostParts["log"],
   signal: AbortSignal,

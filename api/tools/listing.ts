@@ -1,4 +1,4 @@
-/** Pages of tools, ranked or in the order of installation, without those that the caller's role hides. */
+/** Pages of tools, ranked or in installation order, without those hidden by the caller's role. */
 
 import { type PageRequest, readPage } from "#api/bounds/page.ts";
 import { writeLineSignature } from "#kernel/tool-docs/line-signature.ts";
@@ -14,36 +14,33 @@ import {
   type ToolRow,
 } from "./store.ts";
 
-/** A page of a listing; the position is that of the kind of listing asked for. */
 export interface ToolPage<Position> {
   tools: ToolSummaryRecord[];
-  /** Where the next page starts; null at the end. */
+  /** Null on the last page. */
   next: Position | null;
-  /** Only of a search that found nothing: the services there are. The tools are the nearest then, with score 0. */
+  /** Existing services, set only if a search found nothing. The tools are then the nearest ones, with score 0. */
   services?: string[];
 }
 
 export interface ToolListing {
-  /** Unranked. */
   list(
     filter: ToolFilter,
     page: PageRequest<ToolPosition>,
     caller: CallCaller,
   ): Promise<ToolPage<ToolPosition>>;
-  /** Ranked by `query`. */
   search(
     query: string,
     filter: ToolFilter,
     page: PageRequest<RankedPosition>,
     caller: CallCaller,
   ): Promise<ToolPage<RankedPosition>>;
-  /** Those of `serviceIds` that exist for the caller: what its role hides every tool of does not. */
+  /** Returns those of `serviceIds` that exist for the caller. A service does not if the role hides all its tools. */
   visibleServices(serviceIds: readonly string[], caller: CallCaller): Promise<ReadonlySet<string>>;
-  /** A tool as it is listed; its policy is `block` when the policies cannot be asked. */
+  /** Describes a tool for a listing. Its policy is `block` if the policies are unavailable. */
   describe(tool: ToolRow, caller: CallCaller): Promise<ToolSummaryRecord>;
 }
 
-/** `failureOf`: why a service cannot be called although its rows say nothing against it. */
+/** `failureOf` returns why a service cannot be called although its rows in the database look fine, or null. */
 export function createToolListing(
   db: Db,
   search: ToolSearch,

@@ -1,7 +1,3 @@
-/**
- * What the tools feature takes and answers over HTTP: one schema per thing, from which types, validation and the
- * OpenAPI document follow. No behaviour.
- */
 import { z } from "zod";
 import { IDENTIFIER_PATTERN, TOOL_ID_PATTERN } from "#sdk";
 import { flagSchema, wordsSchema } from "../http/filters.ts";

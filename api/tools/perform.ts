@@ -20,7 +20,7 @@ import type { FullPlan } from "./plan.ts";
 import { openNoting, recordBytes } from "./requests/named-files.ts";
 
 export interface PerformOptions {
-  /** Rejects if the audit log cannot record the call, which is then not made. */
+  /** Rejects if the audit log cannot record the call. The call is then not made. */
   admit?: () => Promise<void>;
   /** Returns null if the adapter is not active. */
   findAdapter(id: string): AdapterModule | null;
@@ -54,7 +54,7 @@ export async function performCall(options: PerformOptions, plan: FullPlan): Prom
     if (!(error instanceof CallError) || error.answer === undefined) throw error;
     const answer = await settle(options, call, toJsonResult(error.answer, limits.maxResultBytes));
     error.answer = answer as NonNullable<CallError["answer"]>;
-    // Its secrets are replaced already, and an answer that says it failed is not saved.
+    // The answer is already redacted. An answer that reports a failure is not saved.
     if (call.given.throwOnError === false) return answer;
     throw error;
   }
@@ -99,7 +99,10 @@ function recordStatus(call: CallInProgress, httpStatus: unknown): void {
   call.given.onAnswered?.(httpStatus);
 }
 
-/** Warns a script, which computes with numbers, where one differs from what the service sent. A direct caller reads the digits. */
+/**
+ * Warns a script about numbers that differ from what the service sent, because scripts compute with numbers. A direct
+ * caller reads the digits.
+ */
 async function settle(
   { readOutputSchema }: PerformOptions,
   call: CallInProgress,
@@ -114,7 +117,6 @@ async function settle(
   return hasLargeIntegers ? settleIntegers(answer, await readOutputSchema(call), "answer", warn) : answer;
 }
 
-/** The same workspace, recording which files are sent and saved. */
 function watchFiles({ files, saveAs }: CallWorkspace, moved: MovedFile[]): CallWorkspace {
   return {
     files: { open: (name) => openNoting(files, name, moved) },
@@ -127,12 +129,11 @@ function watchFiles({ files, saveAs }: CallWorkspace, moved: MovedFile[]): CallW
 type Save = NonNullable<InvokeInput["save"]>;
 
 const MAX_RESULT_DEPTH = 200;
-/** `type/subtype`, and parameters. */
 const MEDIA_TYPE = /^[\w!#$&^.+-]{1,100}\/[\w!#$&^.+-]{1,100}(;[\x20-\x7e]{0,100})?$/;
 
 /**
- * Returns how to save the answer to the workspace, if it is to be saved. `isFetch`: it is the body of a `fetch` response, in which
- * secrets are replaced whatever type its server claims.
+ * Returns how to save the answer to the workspace, or nothing if it is not to be saved. `isFetch`: the answer is the
+ * body of a `fetch` response, in which secrets are replaced whatever content type its server declares.
  */
 function createSave(
   { workspace, signal }: Pick<ToolCall, "workspace"> & { signal: AbortSignal },
@@ -151,7 +152,7 @@ function createSave(
   };
 }
 
-/** Gives a response and its body to a script without known secrets, even if one is split over two pieces. */
+/** Streams a response to a script and redacts known secrets, even if one is split across two chunks. */
 function createOpenStream(
   open: OpenStream,
   call: Pick<CallInProgress, "signal" | "timer" | "phase">,
@@ -170,7 +171,7 @@ function createOpenStream(
   };
 }
 
-/** Saves for an adapter that does not save by itself: a text as it is, anything else as JSON. */
+/** Saves the result for an adapter that does not save by itself: text unchanged, everything else as JSON. */
 function saveResult(result: unknown, save: Save): Promise<SavedFile> {
   const [contentType, text] =
     typeof result === "string" ? ["text/plain", result] : ["application/json", JSON.stringify(result)];
@@ -178,8 +179,8 @@ function saveResult(result: unknown, save: Save): Promise<SavedFile> {
 }
 
 /**
- * Replaces secrets of a `fetch` response that plain redaction would break: a base64 body is searched as bytes and stays base64; a
- * header whose name holds a secret is dropped, because no header can be called `[secret]`.
+ * Redacts a `fetch` response where plain redaction would break it: a base64 body is redacted as bytes and stays
+ * base64; a header whose name contains a secret is dropped, because `[secret]` is not a valid header name.
  */
 function redactAnswer(given: unknown, redactor: Pick<Redactor, "text" | "createByteStream">): unknown {
   const answer = given as { headers?: unknown; body?: { base64?: unknown } | null } | null;
@@ -199,7 +200,7 @@ async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;
 }
 
-/** Ends with the signal's reason, also while the source is silent. */
+/** Ends with the signal's reason, even while the source is silent. */
 async function* whileOpen(bytes: AsyncIterable<Uint8Array>, signal: AbortSignal): AsyncGenerator<Buffer> {
   const source = bytes[Symbol.asyncIterator]();
   let isDone = false;
@@ -214,7 +215,7 @@ async function* whileOpen(bytes: AsyncIterable<Uint8Array>, signal: AbortSignal)
     }
     signal.throwIfAborted();
   } finally {
-    // Not awaited: a hanging source would keep the call.
+    // Not awaited, because a hanging source would block the call.
     if (!isDone) void source.return?.()?.catch(() => {});
   }
 }
@@ -232,13 +233,13 @@ interface JsonResult {
   /** Large integers in it are RawIntegers. */
   answer: unknown;
   hasLargeIntegers: boolean;
-  /** Or NaN; null in the answer. */
+  /** True if the answer contains Infinity or NaN, which become null. */
   hasInfinity: boolean;
 }
 
 /**
- * Copies an adapter's result as JSON data. Counts while writing: a gigabyte must not become a text of a gigabyte. Throws CallError
- * `result_too_large` or `result_invalid`.
+ * Copies an adapter's result as JSON data. Counts bytes while writing, so that a huge result never becomes a huge
+ * string. Throws CallError `result_too_large` or `result_invalid`.
  */
 function toJsonResult(result: unknown, maxBytes: number): JsonResult {
   if (result === undefined || result === null)
@@ -258,7 +259,7 @@ function toJsonResult(result: unknown, maxBytes: number): JsonResult {
   try {
     text = JSON.stringify(result, count);
   } catch {
-    // Too large, or not JSON data. An error thrown by the adapter's data is ignored.
+    // The result is too large or not JSON data. An error thrown by the adapter's data is ignored.
   }
   if (isTooLarge || (text !== undefined && Buffer.byteLength(text) > maxBytes)) {
     throw refuseCall(

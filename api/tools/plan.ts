@@ -1,4 +1,7 @@
-/** First half of a tool call: visible ► policy ► validation, and what an approver is shown if a rule asks. Calls nothing. */
+/**
+ * First half of a tool call: visibility ► policy ► validation, and what an approver is shown if a rule asks. Calls no
+ * adapter.
+ */
 import { performance } from "node:perf_hooks";
 import { pathOf } from "#kernel/tool-patterns.ts";
 import type { JSONSchema } from "#sdk";
@@ -21,15 +24,13 @@ import { MAX_SCHEMA_BYTES } from "./store.ts";
 import type { ParameterValidator } from "./validation/validator.ts";
 
 export interface PlanOptions {
-  /** Returns null if there is no such service. Reflects the last committed change. */
+  /** Returns null if the service does not exist. Reflects the last committed change. */
   findTarget(path: ToolPath): Promise<CallTarget | null>;
-  /** Finds the tool that makes a `fetch` request, and its parameters. */
   fetchRules: Pick<FetchRules, "resolve" | "readNamed">;
   /** Returns null if the tool no longer has this schema. */
   readInputSchema(path: ToolPath, hash: string): Promise<JSONSchema | null>;
-  /** Returns a not-found message with suggestions. */
   describeUnknown(path: ToolPath, caller: CallCaller): Promise<string>;
-  /** Returns why the active adapter failed to take on a service, or null if no failure is known. */
+  /** Returns why the active adapter rejected a service, or null if no failure is known. */
   failureOf(serviceId: string): string | null;
   gate: CallGate;
   validator: ParameterValidator;
@@ -39,11 +40,13 @@ export interface PlanOptions {
 export interface FullPlan extends CallPlan {
   readonly call: CallInProgress;
   readonly target: CallTarget;
-  /** Validated, with defaults filled in. */
+  /** Validated parameters with defaults filled in. */
   readonly parameters: Record<string, unknown>;
 }
 
-/** Rejects with a CallError if the call may not be made. `isApproved`: an approver has agreed to the call's earlier plan. */
+/**
+ * Rejects with a CallError if the call may not be made. `isApproved`: an approver agreed to the call's earlier plan.
+ */
 export async function planCall(
   options: PlanOptions,
   call: CallInProgress,
@@ -64,13 +67,16 @@ export async function planCall(
       `Calls of ${pathOf(call)} need approval, and a direct call cannot wait for one. Call it from a script.`,
     );
   }
-  // Before an approver is asked: a call that could not be made must not bother one.
+  // Validate first, so that an approver is not asked about a call that could not be made.
   const parameters = await validate(options, call, target);
   const asked = needsApproval ? await describeAsked(call, target, parameters, policyId) : null;
   return { call, target, destructive, parameters, asked };
 }
 
-/** A run outlives a database that is away for some seconds. A direct call is refused, and its client tries again. */
+/**
+ * Retries for runs, which outlive a database that is down for some seconds. A direct call fails, and its client tries
+ * again.
+ */
 function persist<T>({ caller, signal }: CallInProgress, step: () => Promise<T>): Promise<T> {
   const first = step();
   return caller.processId === undefined ? first : first.catch((error) => retryWhileAway(step, signal, error));
@@ -84,7 +90,7 @@ async function resolveRequest({ fetchRules }: PlanOptions, call: CallInProgress)
 async function findVisible(options: PlanOptions, call: CallInProgress): Promise<CallTarget> {
   const { gate, failureOf, describeUnknown, redactor } = options;
   const target = await options.findTarget(call);
-  // A tool that a role hides does not exist for the caller: neither does its service, nor its state.
+  // If a role hides the tool, neither the tool nor its service nor its state exists for the caller.
   if (target === null || !gate.canSee(call.caller, call)) {
     throw refuseCall("not_found", await describeUnknown(call, call.caller));
   }
@@ -125,7 +131,7 @@ async function validate(
   throw toInvalidParameters(pathOf(call), checked);
 }
 
-/** From here on the call can send exactly the files that the approver is shown. */
+/** From here on, the call can send only the files shown to the approver. */
 async function describeAsked(
   call: CallInProgress,
   { isFetch, destructive }: CallTarget,
@@ -139,30 +145,27 @@ async function describeAsked(
   return { parameters, files, request, destructive, policyId };
 }
 
-/** Without the query: messages are stored in plain text. */
+/** Omits the query, because messages are stored in plain text. */
 function describeRequest({ method, url }: Record<string, unknown>, bodyBytes: number | undefined): string {
   return `${method} ${String(url).split("?", 1)[0]}${bodyBytes === undefined ? "" : ` with a body of ${bodyBytes} bytes`}`;
 }
 
 const CACHE_LIMITS = { maxAgeMs: 1000, maxServices: 500, maxToolsOfService: 2000 } as const;
 
-/** A service and one of its tools, as a call finds them. */
 export interface CallTarget {
   serviceEnabled: boolean;
   stale: boolean;
-  /** Module id. */
   adapter: string;
-  /** The tool's id. Null if the service has no such tool; the other fields mean nothing then. */
+  /** Tool id, or null if the service has no such tool. The other fields are then meaningless. */
   tool: string | null;
   toolEnabled: boolean;
   destructive: boolean;
   inputHash: string;
-  /** The tool makes `fetch` requests. */
   isFetch: boolean;
 }
 
 interface CallTargets {
-  /** Returns null if there is no such service, which is never cached. */
+  /** Returns null if the service does not exist. This result is never cached. */
   find(path: ToolPath): Promise<CallTarget | null>;
   forget(serviceId: string): void;
 }
@@ -173,12 +176,12 @@ interface KeptService {
 }
 
 /**
- * Caches targets for a moment, so that a series of calls does not ask the database each time. A change by this server drops them
- * at once; a change from elsewhere counts after `maxAgeMs`.
+ * Caches targets briefly, so that a series of calls does not query the database each time. Changes by this server
+ * take effect at once, changes by other servers after `maxAgeMs`.
  */
 export function createCallTargets(db: Db): CallTargets {
   const services = new Map<string, KeptService>();
-  /** Counts changes: a target read before one must not be cached after it. */
+  /** Number of changes. A target read before a change must not be cached after it. */
   let changes = 0;
   return {
     async find({ serviceId, toolId }) {
@@ -208,7 +211,7 @@ export function createCallTargets(db: Db): CallTargets {
   };
 }
 
-/** Returns null if the tool no longer has the schema of this hash, and an empty one if it is too large. */
+/** Returns null if the tool no longer has the schema with this hash, or an empty schema if it is too large. */
 export async function readInputSchema(db: Db, path: ToolPath, hash: string) {
   const [row] = await db<{ schema: Record<string, unknown> | null }[]>`
     select case when octet_length(input_schema::text) <= ${MAX_SCHEMA_BYTES} then input_schema end as schema from tools
@@ -216,7 +219,7 @@ export async function readInputSchema(db: Db, path: ToolPath, hash: string) {
   return row === undefined ? null : (row.schema ?? {});
 }
 
-/** Returns an empty schema if it is too large, or the tool is gone. */
+/** Returns an empty schema if it is too large or the tool no longer exists. */
 export async function readOutputSchema(
   db: Db,
   { serviceId, toolId }: ToolPath,

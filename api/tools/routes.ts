@@ -39,7 +39,6 @@ const listQuerySchema = toolFilterSchema.extend(pageQuerySchema.shape);
 const anyKey = { tags: ["tools"], security: [{ key: [] }] };
 const tagged = { tags: ["tools"] };
 
-/** What a direct call may fail with besides the failures of any request. */
 const CALL_ERRORS = [
   "invalid_parameters",
   "policy_blocked",
@@ -60,7 +59,7 @@ const CALL_ERRORS = [
   "call_timeout",
 ] as const;
 
-/** The npm packages that scripts of the viewer may import: all, and those that words fit. */
+/** npm packages that the viewer's scripts may import. `search` returns those that match the words. */
 interface ImportablePackages {
   listNames(viewer: CallCaller): readonly DeclaredPackage[];
   search(viewer: CallCaller, words: string): DeclaredPackage[];

@@ -1,6 +1,6 @@
 /**
- * The search over the tools that are installed: an index in memory, compared with the database before each search, so that
- * a change counts at once wherever it was made. What a caller must not see is left out before anything is ranked.
+ * Search over installed tools. The in-memory index is compared with the database before each search, so changes count
+ * at once wherever they were made. Tools hidden from the caller are removed before ranking.
  */
 import type { PageRequest } from "#api/bounds/page.ts";
 import type { Db } from "#api/db/pool.ts";
@@ -14,18 +14,16 @@ import {
   type ToolFilter,
 } from "./store.ts";
 
-/** Tools read and indexed at a time; other work goes on in between. */
 const BATCH_TOOLS = 100;
 const MAX_NEAREST = 5;
 const MAX_SERVICES_NAMED = 50;
 
-/** Where a page of a ranked listing ends: its last tool. */
 export type RankedPosition = FoundTool;
 
 export interface RankedTools {
   rows: (FoundToolRow & { score: number })[];
   next: RankedPosition | null;
-  /** Only where nothing was found: the services there are. The rows are the nearest then, with score 0. */
+  /** Existing services, set only if nothing was found. The rows are then the nearest tools, with score 0. */
   services?: string[];
 }
 
@@ -40,7 +38,6 @@ export interface ToolSearch {
 
 export function createToolSearch(db: Db): ToolSearch {
   const index = createToolIndex();
-  /** Versions of the services that are in the index. */
   const known = new Map<string, string>();
   let turn: Promise<unknown> = Promise.resolve();
 
@@ -48,7 +45,6 @@ export function createToolSearch(db: Db): ToolSearch {
     return states.length === known.size && states.every(({ id, version }) => known.get(id) === version);
   }
 
-  /** The services as they are now, the index with them. */
   async function follow(): Promise<ServiceState[]> {
     const states = await listServiceStates(db);
     if (isInStep(states)) return states;
@@ -67,7 +63,7 @@ export function createToolSearch(db: Db): ToolSearch {
     }
     for (const { id, version } of states) {
       if (known.get(id) === version) continue;
-      // The version is older than what is read, never younger: a change in between is read once more.
+      // The version is never newer than the data read. A change in between causes one more read.
       index.put(id, await readAll(id));
       known.set(id, version);
     }

@@ -1,4 +1,4 @@
-/** Operations on tools, for HTTP and for scripts, over one database and one path of calls. */
+/** Tool operations for HTTP and for scripts, sharing one database and one call path. */
 
 import type { ToolDocsInput } from "#sdk";
 import type { Pool } from "../db/pool.ts";
@@ -28,29 +28,29 @@ export interface ToolsOptions
     "findAdapter" | "failureOf" | "gate" | "redactor" | "limits" | "admit" | "onCall" | "log"
   > {
   pool: Pool;
-  /** Markdown about a tool. Throws AppError `no_environment` or `module_failed`. */
+  /** Returns Markdown about a tool. Throws AppError `no_environment` or `module_failed`. */
   writeDocs(input: ToolDocsInput): Promise<string>;
 }
 
-/** `list` and `search` throw AppError `not_found` for an unknown service. `visibleServices` does not look up whether there are such services. */
+/**
+ * `list` and `search` throw AppError `not_found` for an unknown service. `visibleServices` does not check whether
+ * services exist.
+ */
 export interface Tools extends AsyncDisposable, Pick<ToolListing, "list" | "search" | "visibleServices"> {
-  /** What scripts are given. */
   readonly host: ToolHost;
-  /** Calls in progress, except those that wait for an approval. */
   readonly inFlight: number;
-  /** Checks data against a foreign schema, bounded. */
+  /** Validates data against a foreign schema, within limits. */
   readonly validator: Pick<ParameterValidator, "check">;
-  /** Whether a service with these tools would exist for the caller. */
+  /** Returns true if a service with these tools would exist for the caller. */
   wouldShow(serviceId: string, toolIds: readonly string[], caller: CallCaller): boolean;
-  /** A service or its tools have changed; to be called after the change is committed. */
+  /** Call after committing a change of a service or its tools. */
   forget(serviceId: string): void;
   get(path: ToolPath, caller: CallCaller): Promise<ToolDetailsRecord>;
-  /** Markdown. Throws AppError `not_found`, `no_environment` or `module_failed`. */
+  /** Returns Markdown. Throws AppError `not_found`, `no_environment` or `module_failed`. */
   readDocs(path: ToolPath, caller: CallCaller): Promise<string>;
-  /** TypeScript of everything that is visible and can be called. */
   readDeclarations(wish: DeclarationsWish, caller: CallCaller): Promise<WrittenDeclarations>;
   setEnabled(path: ToolPath, enabled: boolean, caller: CallCaller): Promise<void>;
-  /** One call. Throws AppError. */
+  /** Makes one call. Throws AppError. */
   invoke(call: ToolCall): Promise<unknown>;
 }
 
@@ -146,7 +146,6 @@ export function createTools(options: ToolsOptions): Tools {
   };
 }
 
-/** A failed call as an HTTP error: the adapter's message under the host's code. */
 function toAppError(error: CallError): AppError {
   return new AppError(error.failure, error.message, {
     ...(error.issues && { issues: error.issues }),

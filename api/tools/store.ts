@@ -1,23 +1,20 @@
-/** The statements on `tools`, one function each: listings, declarations, search. Calls have theirs in plan.ts. */
 import type { PageRequest } from "#api/bounds/page.ts";
 import type { Db } from "#api/db/pool.ts";
 import type { JSONSchema } from "#sdk";
 import type { ToolPath } from "./contract.ts";
 
-/** Schemas larger than this, as JSON text, are not read. */
+/** Schemas with more JSON bytes than this are not read. */
 export const MAX_SCHEMA_BYTES = 4 * 1024 * 1024;
 
-/** A tool as a listing shows it. */
 export interface ToolRow {
   serviceId: string;
   id: string;
   name: string;
   description: string;
   enabled: boolean;
-  /** Its own flag, and everything it depends on. */
+  /** True if the tool and everything it depends on is enabled. */
   effectivelyEnabled: boolean;
   destructive: boolean;
-  /** Where it stands in the unranked listing. */
   servicePosition: number;
   position: number;
 }
@@ -25,18 +22,16 @@ export interface ToolRow {
 export interface ToolFilter {
   serviceId?: string | undefined;
   enabled?: boolean | undefined;
-  /** Only tools that can be called. */
   effective?: boolean | undefined;
 }
 
-/** Where a page of the unranked listing ends. */
 export interface ToolPosition {
   service: number;
   tool: number;
   id: string;
 }
 
-/** Tools of the service installed last first, each in the order of its definition. */
+/** Lists the tools of the most recently installed service first, each service in definition order. */
 export async function listToolRows(
   db: Db,
   filter: ToolFilter,
@@ -46,8 +41,8 @@ export async function listToolRows(
   if (effective && filter.enabled === false) return [];
   const enabled = effective ? true : filter.enabled;
   const { from: after, limit } = page;
-  // In the service where the last page ended, only tools after it. Services and tools are found by index, one service
-  // after the other, until the page is full.
+  // In the service where the last page ended, only later tools qualify. Services and tools are found by index, one
+  // service at a time, until the page is full.
   const beyond =
     after === null
       ? db``
@@ -87,7 +82,7 @@ export async function hasService(db: Db, id: string): Promise<boolean> {
   return row !== undefined;
 }
 
-/** False: there is no such tool. */
+/** Returns false if the tool does not exist. */
 export async function setToolEnabled(db: Db, path: ToolPath, enabled: boolean): Promise<boolean> {
   const rows = await db`
     update tools set enabled = ${enabled} where service_id = ${path.serviceId} and id = ${path.toolId} returning id`;
@@ -101,7 +96,7 @@ export interface ServiceSummaryRow {
   isEffective: boolean;
 }
 
-/** The newest first. `query` is a part of an id, a name or a description, in any case. */
+/** Lists services, newest first. `query` is a case-insensitive part of an id, a name or a description. */
 export async function listServiceSummaries(
   db: Db,
   filter: { query?: string | undefined; effective?: boolean },
@@ -123,7 +118,7 @@ export async function findServiceSummary(db: Db, id: string): Promise<ServiceSum
   return row ?? null;
 }
 
-/** Paths to compare a mistyped one with: of one service, or of every service the tools of this id. */
+/** Lists paths to compare a mistyped one with: the tools of one service, or the tools with one id in all services. */
 export async function listPathsOfService(db: Db, serviceId: string, limit: number): Promise<string[]> {
   const rows = await db<
     { id: string }[]
@@ -131,7 +126,6 @@ export async function listPathsOfService(db: Db, serviceId: string, limit: numbe
   return rows.map((row) => row.id);
 }
 
-/** Of several services. */
 export async function listPathsOfServices(db: Db, serviceIds: readonly string[]): Promise<ToolPath[]> {
   return db<ToolPath[]>`
     select service_id as "serviceId", id as "toolId" from tools where service_id = any(${[...serviceIds]}::text[])`;
@@ -142,7 +136,7 @@ export async function listServiceIds(db: Db, limit: number): Promise<string[]> {
   return rows.map((row) => row.id);
 }
 
-/** Of `t`, with `s` its service and `m` the adapter of that. */
+/** Columns of `t`, where `s` is its service and `m` that service's adapter. */
 function toolColumns(db: Db) {
   return db`t.service_id as "serviceId", t.id, t.name, t.description, t.enabled, t.destructive,
     ${isEffective(db)} as "effectivelyEnabled", s.position as "servicePosition", t.position`;
@@ -160,7 +154,6 @@ function isServiceEffective(db: Db) {
   return db`(s.enabled and not s.stale and m.enabled and not m.missing)`;
 }
 
-/** Every installed tool by its path: what patterns of roles and policies are compared with. */
 export interface KnownTool extends ToolPath {
   destructive: boolean;
 }
@@ -170,13 +163,11 @@ export async function listKnownTools(db: Db): Promise<KnownTool[]> {
     select service_id as "serviceId", id as "toolId", destructive from tools order by service_id, position`;
 }
 
-/** A service with the tools that can be called. */
 export interface DeclarableService {
   id: string;
   description: string;
-  /** In the order of the definition. */
   toolIds: string[];
-  /** Of everything a declaration shows of these tools. */
+  /** Hash of everything a declaration shows of these tools. */
   hash: string;
 }
 
@@ -195,12 +186,11 @@ export async function listDeclarable(db: Db, serviceId: string | undefined): Pro
 export interface DeclarableTool {
   id: string;
   description: string;
-  /** JSON text. */
   input: string;
   output: string;
 }
 
-/** The schemas of these tools, in their order; one that is too large is `{}`. */
+/** Reads the schemas of these tools, in their order. A schema that is too large is read as `{}`. */
 export async function readDeclarableTools(
   db: Db,
   serviceId: string,
@@ -213,22 +203,20 @@ export async function readDeclarableTools(
     from tools where service_id = ${serviceId} and id = any(${[...toolIds]}::text[]) order by position, id`;
 }
 
-/** Schemas larger than this, as JSON text, are neither searched nor shown in a signature. */
+/** Schemas with more JSON bytes than this are neither searched nor shown in a signature. */
 const MAX_SEARCHED_SCHEMA_BYTES = 256 * 1024;
 const MAX_SEARCHED_DESCRIPTION_CHARACTERS = 2000;
 
-/** A service, as a search needs to know it. */
 export interface ServiceState {
   id: string;
-  /** Another one after each change of the service or its definition. */
+  /** Changes whenever the service or its definition changes. */
   version: string;
-  /** Whether its tools can be called, as far as they are enabled. */
+  /** True if its enabled tools can be called. */
   isEffective: boolean;
-  /** Ids of tools that are switched off. */
   off: string[];
 }
 
-/** Every installation and every new definition writes the row of the service, so its `xmin` identifies the version. */
+/** Every installation and every new definition updates the service row, so its `xmin` identifies the version. */
 export async function listServiceStates(db: Db): Promise<ServiceState[]> {
   return db<ServiceState[]>`
     select s.id, s.xmin::text as version, (s.enabled and not s.stale and m.enabled and not m.missing) as "isEffective",
@@ -242,7 +230,7 @@ export interface SearchedToolRow extends Pick<ToolRow, "id" | "name" | "descript
   inputSchema: JSONSchema | null;
 }
 
-/** The next tools of a service after one, by id. */
+/** Ordered by tool id. */
 export async function readSearchedTools(
   db: Db,
   serviceId: string,
@@ -260,7 +248,6 @@ export interface FoundToolRow extends ToolRow {
   outputSchema: JSONSchema | null;
 }
 
-/** Those that are still there, in any order. */
 export async function readFoundTools(
   db: Db,
   tools: readonly { serviceId: string; id: string }[],

@@ -1,4 +1,4 @@
-/** Not-found messages with suggestions: what the caller can see that is spelt nearly alike. */
+/** Not-found messages with suggestions: visible services and tools with a similar spelling. */
 
 import { pickSimilar } from "#kernel/tool-search/similarity.ts";
 import type { Db } from "../db/pool.ts";
@@ -8,7 +8,6 @@ import { listPathsOfService, listServiceIds } from "./store.ts";
 const MAX_SUGGESTIONS = 5;
 const MAX_COMPARED_TOOLS = 5000;
 const MAX_COMPARED_SERVICES = 1000;
-/** Services whose tools are looked through for a mistyped service. */
 const MAX_SIMILAR_SERVICES = 3;
 
 export interface Suggestions {
@@ -22,7 +21,7 @@ export function createSuggestions(db: Db, gate: CallGate): Suggestions {
     return ids.filter((toolId) => gate.canSee(caller, { serviceId, toolId }));
   }
 
-  /** Services of which the caller can see anything, the most alike first. */
+  /** Returns services of which the caller can see anything, most similar first. */
   async function findSimilarServices(
     serviceId: string,
     caller: CallCaller,

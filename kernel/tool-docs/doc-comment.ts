@@ -1,9 +1,8 @@
-/** Writes a schema's texts so that they are safe inside a block comment. */
 import { own } from "../foreign-json.ts";
 
 const COMMENT_LIMITS = { maxDescriptionChars: 800, maxValueChars: 400, maxDefaultKeys: 20 } as const;
 
-/** Contains the description and, as tags, constraints that TypeScript cannot express. */
+/** Returns the description followed by tags for constraints that TypeScript cannot express. */
 export function describeSchema(source: Record<string, unknown>): string {
   const description = own(source, "description") ?? own(source, "title");
   const lines = typeof description === "string" ? [commentText(description)] : [];

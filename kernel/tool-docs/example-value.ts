@@ -1,6 +1,6 @@
 /**
- * Builds one valid value for the example call of a tool. Prefers the schema's own examples, default, const and enum,
- * then the smallest value of its type. Bounded; follows references inside the document only.
+ * Builds a valid value for a tool's example call. Prefers the schema's own examples, default, const and enum, then
+ * the smallest value of its type. Limited in size; follows only references inside the document.
  */
 import { isRecord, own, resolveReference } from "../foreign-json.ts";
 
@@ -211,7 +211,7 @@ function readNumber(source: Record<string, unknown>, keyword: string): number | 
   return typeof value === "number" && Number.isFinite(value) ? value : undefined;
 }
 
-/** Prints a TypeScript literal, indented by two, with bare keys where they are identifiers. */
+/** Returns a TypeScript literal, indented by two, with unquoted keys if they are identifiers. */
 export function printLiteral(value: unknown): string {
   const json = JSON.stringify(value, null, 2) ?? "undefined";
   return json.replaceAll(/^(\s*)"([A-Za-z_$][\w$]*)": /gm, "$1$2: ");

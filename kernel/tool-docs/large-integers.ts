@@ -1,16 +1,16 @@
 /**
- * Converts large integers that scripts receive: a bigint where the schema says `integer`, else the nearest number and
- * a warning.
+ * Converts large integers that scripts receive: to a bigint where the schema says `integer`, otherwise to the nearest
+ * number with a warning.
  */
 import type { InvokeInput, JSONSchema } from "#sdk";
 import { isRawInteger } from "../../sdk/exact-json.ts";
 import { isRecord, own, resolveReference } from "../foreign-json.ts";
 
-/** Schemas consulted for one value: references and alternatives multiply. */
+/** Maximum number of schemas consulted for one value, because references and alternatives multiply. */
 const MAX_SCHEMAS = 100;
 /**
- * Schemas consulted for a whole document, since schema and data may be hostile. Beyond it, large integers are
- * rounded.
+ * Maximum number of schemas consulted for a complete document, because schema and data may be hostile. Beyond it,
+ * large integers are rounded.
  */
 const MAX_STEPS = 500_000;
 const INTEGER_FORMATS = new Set<unknown>(["int64", "uint64"]);

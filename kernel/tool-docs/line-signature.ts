@@ -14,8 +14,8 @@ interface Place {
 }
 
 /**
- * Writes one line, for example `(params: { owner: string; page?: number }) => Promise<object>`: required parameters
- * first, then a rough result type. A comment counts omitted members.
+ * Returns one line, for example `(params: { owner: string; page?: number }) => Promise<object>`: required parameters
+ * first, then a rough result type. A comment states the number of omitted members.
  */
 export function writeLineSignature(inputSchema: unknown, outputSchema: unknown): string {
   const input = print(inputSchema, { root: inputSchema, depth: 0, budget: MAX_PARAMETER_CHARACTERS });
@@ -86,7 +86,7 @@ function printObject(schema: Record<string, unknown>, place: Place): string {
   return `{ ${shown.join("; ")}${rest > 0 ? `; /* ${rest} more */` : ""} }`;
 }
 
-/** Beyond the budget, a union becomes its members' common type. */
+/** Joins types into a union, or returns their common type if the union exceeds the budget. */
 function join(members: readonly string[], budget: number): string {
   const distinct = [...new Set(members)];
   const shown = distinct.slice(0, MAX_UNION);
@@ -104,7 +104,7 @@ function printValue(value: unknown): string {
   return value === null || typeof value !== "object" ? String(value) : "unknown";
 }
 
-/** Prints text on one line that cannot end a comment. */
+/** Prints the text on one line, unable to end a comment. */
 function printText(text: string): string {
   return JSON.stringify(text)
     .replaceAll(/[\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g, "")

@@ -1,6 +1,6 @@
 /**
- * Copies a foreign JSON Schema into a bounded, self-contained one: known keywords only, references only into its own
- * `$defs`, comment-safe texts. Anything else becomes `{}`. The type printer sees only such copies.
+ * Copies a foreign JSON Schema into a size-limited, self-contained one: only known keywords, references only into its
+ * own `$defs`, and comment-safe texts. Anything else becomes `{}`. The type printer receives only such copies.
  */
 import { FAILURES } from "#sdk";
 import { isRecord, own, resolveReference } from "../foreign-json.ts";
@@ -21,7 +21,7 @@ const TOO_DEEP = "Any value (the schema is nested more deeply than shown here)."
 const TYPES = ["object", "array", "string", "number", "integer", "boolean", "null"] as const;
 type TypeName = (typeof TYPES)[number];
 
-/** The only shape a copy can have. `nullable` of OpenAPI 3.0 is kept for the type printer. */
+/** Shape of every copy. `nullable` from OpenAPI 3.0 is kept for the type printer. */
 export interface PlainSchema {
   /** `any` is not JSON Schema: it marks a schema without constraints for the type printer. */
   type?: TypeName | TypeName[] | "any";
@@ -46,7 +46,7 @@ interface Copy {
   root: unknown;
   nodes: number;
   referenceChain: number;
-  /** Definition names of source nodes: targets of references, and cycles of shared objects. */
+  /** Definition names by source node, for targets of references and cycles of shared objects. */
   names: Map<object, string>;
   definitions: Map<string, PlainSchema>;
   usedNames: Set<string>;
@@ -54,8 +54,8 @@ interface Copy {
 }
 
 /**
- * Adds the names of its definitions to `usedNames` and avoids those already there, so that several copies can be
- * declared side by side. Never throws.
+ * Adds the names of the copy's definitions to `usedNames` and avoids existing ones, so that several copies can be
+ * declared together. Never throws.
  */
 export function makePlainSchema(source: unknown, usedNames: Set<string>): PlainSchema {
   const copy: Copy = {
@@ -74,7 +74,7 @@ export function makePlainSchema(source: unknown, usedNames: Set<string>): PlainS
   return schema;
 }
 
-/** Copies the schema of the errors of failed calls, or returns null if the output schema has none. */
+/** Copies the schema for errors of failed calls, or returns null if the output schema has none. */
 export function makePlainFailures(outputSchema: unknown, usedNames: Set<string>): PlainSchema | null {
   const failures = isRecord(outputSchema) ? own(outputSchema, FAILURES) : undefined;
   if (!isRecord(outputSchema) || !isRecord(failures)) return null;
@@ -104,7 +104,7 @@ function copyNode(copy: Copy, source: unknown, depth: number, nameHint: string):
   return { $ref: `#/$defs/${cycleName}` };
 }
 
-/** Refers to a node that is still being copied; it becomes a definition when its copy is complete. */
+/** Refers to a node that is still being copied, which becomes a definition when its copy is complete. */
 function referTo(copy: Copy, source: object, nameHint: string): PlainSchema {
   if (source === copy.root) return { $ref: "#" };
   let name = copy.names.get(source);
@@ -147,7 +147,7 @@ function copyTarget(copy: Copy, target: unknown, depth: number, reference: strin
   return { $ref: `#/$defs/${name}` };
 }
 
-/** Definitions that only refer to each other accept any value. */
+/** Makes definitions that only refer to each other accept any value. */
 function cutReferenceLoops(definitions: Map<string, PlainSchema>): void {
   for (const start of definitions.keys()) {
     const seen = new Set<string>();
@@ -193,7 +193,7 @@ function copyValues(source: Record<string, unknown>, plain: PlainSchema): void {
     (value) => value === null || ["string", "number", "boolean"].includes(typeof value),
   );
   const short = simple.every((value) => String(value).length <= PLAIN_SCHEMA_LIMITS.maxValueChars);
-  // A union shown in part would forbid allowed values: show all of them, or only their type.
+  // A partial union would forbid allowed values, so show all of its values or only their type.
   if (simple.length === values.length && short && values.length <= PLAIN_SCHEMA_LIMITS.maxEnumValues) {
     plain.enum = [...new Set(values)];
   } else if (simple.length > 0) {
@@ -249,7 +249,7 @@ function copyProperties(
   const required = own(source, "required");
   const isRequired = new Set(Array.isArray(required) ? required : []);
   const names = Object.keys(properties);
-  // Keep required properties first when not all fit.
+  // Keep required properties first when there is no room for all.
   if (names.length > PLAIN_SCHEMA_LIMITS.maxNodes) {
     names.sort((left, right) => Number(isRequired.has(right)) - Number(isRequired.has(left)));
   }

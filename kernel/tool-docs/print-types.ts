@@ -1,6 +1,6 @@
 /**
- * Prints bounded schemas as TypeScript declarations, for one tool's documentation or a whole service in an editor.
- * Accepts only copies made by `makePlainSchema`, which bounds its time.
+ * Prints size-limited schemas as TypeScript declarations, for one tool's documentation or a complete service in an
+ * editor. Accepts only copies created by `makePlainSchema`, which limits its running time.
  */
 import { IDENTIFIER_PATTERN } from "#sdk";
 import type { PlainSchema } from "./plain-schema.ts";
@@ -14,7 +14,7 @@ export interface PrintOptions {
 
 interface Printer extends PrintOptions {
   definitions: Record<string, PlainSchema>;
-  /** Definitions that TypeScript would see as defined by themselves, without an object or array in between. */
+  /** Definitions that refer to themselves without an object or array in between, which TypeScript rejects. */
   circular: ReadonlySet<string>;
 }
 
@@ -146,7 +146,7 @@ function printComment({ description = "", deprecated }: PlainSchema, indent: str
   return `${indent}/**\n${lines.map((line) => `${indent} * ${line}`.trimEnd()).join("\n")}\n${indent} */\n`;
 }
 
-/** TypeScript rejects an alias that is a union or intersection containing itself. */
+/** Finds aliases that are a union or intersection containing itself, which TypeScript rejects. */
 function findCircular(definitions: Record<string, PlainSchema>): Set<string> {
   const direct = new Map(
     Object.entries(definitions).map(([name, schema]) => [name, listDirect(schema, definitions)]),

@@ -10,7 +10,7 @@ import { type PrintOptions, printDefinitions } from "./print-types.ts";
 
 const maxDescriptionChars = 8000;
 
-/** Returns the Markdown for `cyrnel.getToolDocs`. Bounded in time and size; does not reject. */
+/** Returns the Markdown for `cyrnel.getToolDocs`. Limited in time and size; does not reject. */
 export async function generateToolDocs(input: ToolDocsInput): Promise<string> {
   const toolMembers = input.toolId.split(".").map(member).join("");
   const path = `tools${member(input.serviceId)}${toolMembers}`;
@@ -61,7 +61,9 @@ type Input = Record<string, unknown>
 
 type Output = unknown`;
 
-/** Declares `Input`, `Output` and, if the schema has failures, `Failure`, with the types they refer to. */
+/**
+ * Declares `Input`, `Output` and, if the schema describes failures, `Failure`, together with the types they refer to.
+ */
 function declareTypes(inputSchema: unknown, outputSchema: unknown): string {
   const usedNames = new Set(RESERVED_NAMES);
   const input = asParameters(makePlainSchema(inputSchema, usedNames));
@@ -87,7 +89,7 @@ function key(name: string): string {
   return IDENTIFIER_PATTERN.test(name) ? name : JSON.stringify(name);
 }
 
-/** A block quote closes fences, lists and HTML that a description opens. */
+/** Quotes the text, because a block quote closes fences, lists and HTML that a description opens. */
 function quote(text: string): string {
   if (text === "") return "";
   return text

@@ -1,6 +1,6 @@
 import { isStopWord, splitWords, stem, toTrigrams } from "./words.ts";
 
-/** Beyond this length of a description, each word counts less. */
+/** Length above which each word of a description counts less. */
 const TYPICAL_DESCRIPTION_WORDS = 20;
 const LONG_DESCRIPTION_COST = 0.3;
 const MAX_DESCRIPTION_CHARACTERS = 2000;
@@ -8,7 +8,7 @@ const MAX_NAME_CHARACTERS = 500;
 const MAX_PARAMETER_WORDS = 300;
 const MAX_SCHEMA_NODES = 2000;
 const MIN_CORRECTABLE_CHARACTERS = 3;
-/** Minimum share of common trigrams. Swapping two letters of a short word still reaches it. */
+/** Minimum share of common trigrams for a correction. Low enough for two swapped letters in a short word. */
 const MIN_LIKENESS = 0.25;
 const MAX_ENUM_CHARACTERS = 40;
 
@@ -22,7 +22,7 @@ export interface SearchableTool {
   id: string;
   name: string;
   description: string;
-  /** JSON Schema of the parameters. Their names and enum values are searched too. */
+  /** JSON Schema of the parameters. Search also covers their names and enum values. */
   inputSchema?: unknown;
   /** True if a call may change something; undefined if unknown. */
   destructive?: boolean | undefined;
@@ -31,7 +31,7 @@ export interface SearchableTool {
 export interface Entry {
   serviceId: string;
   id: string;
-  /** Distinct stems, and the fields that contain each. */
+  /** Distinct stems of the tool; `fields` has, for each, the fields that contain it. */
   stems: string[];
   fields: Uint8Array;
   forms: string[];
@@ -39,7 +39,7 @@ export interface Entry {
   changes: boolean | null;
   segments: string[];
   pathWords: number;
-  /** Weight of description words, above 0 up to 1; lower in long descriptions. */
+  /** Weight of description words, greater than 0 and at most 1; lower in long descriptions. */
   descriptionFactor: number;
 }
 
@@ -48,7 +48,7 @@ export interface Posting {
   fields: Uint8Array;
 }
 
-/** Uses a binary search: places in a posting ascend. */
+/** Returns the fields of a tool by binary search, because places in a posting ascend. */
 export function fieldsAt({ entries, fields }: Posting, at: number): number {
   let low = 0;
   let high = entries.length - 1;
@@ -65,7 +65,7 @@ export function fieldsAt({ entries, fields }: Posting, at: number): number {
 export interface Compiled {
   entries: Entry[];
   postings: Map<string, Posting>;
-  /** Stems by trigram, to correct misspellings; built on first use. */
+  /** Stems by trigram, for correcting misspellings. Built on first use. */
   pieces: Map<string, string[]> | null;
 }
 
@@ -78,7 +78,7 @@ export function readEntry(tool: SearchableTool): Entry {
   const path = splitWords(`${serviceId} ${id}`);
   const described = splitWords(description.slice(0, MAX_DESCRIPTION_CHARACTERS));
   mark(path, IN_PATH);
-  // In lower case, a path of several words is one word.
+  // In lower case, a path segment of several words is one word.
   mark([serviceId.toLowerCase(), ...id.toLowerCase().split(".")], IN_PATH);
   mark(splitWords(name.slice(0, MAX_NAME_CHARACTERS)), IN_NAME);
   mark(described, IN_DESCRIPTION);

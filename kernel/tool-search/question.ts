@@ -5,26 +5,26 @@ const MAX_WORDS = 24;
 const MAX_PHRASE_WORDS = 4;
 const SYNONYM_FACTOR = 0.85;
 const PART_FACTOR = 0.6;
-/** Nearly every tool has a verb, and questions choose theirs freely, so verbs count less. */
+/** Weight of verbs. They count less because nearly every tool has one and questions choose theirs freely. */
 const VERB_WEIGHT = 0.8;
 
-/** Stems that match a part of the question; all of them must be present. */
+/** Stems that match part of a question; all of them must be present. */
 export interface Alternative {
   stems: readonly string[];
   factor: number;
 }
 
-/** A word of the question, or several that form one term. */
+/** A word in the question, or several words that form one term. */
 export interface Concept {
   alternatives: Alternative[];
   weight: number;
-  /** Verbs are matched against the tool's path and name, not its description. */
+  /** True for a verb, which is matched against the tool's path and name but not its description. */
   isVerb: boolean;
-  /** The word, if it is not in any list of synonyms: it may be misspelt or a prefix. */
+  /** The word itself if no synonym list contains it: it may be misspelled or a prefix. */
   unknown: string | null;
 }
 
-/** Opening words that do not tell reading from changing. */
+/** Opening words that do not show whether the question asks for reading or changing. */
 const OPENING = wordSet("please i we you want to need would like can could my our a an the just now also");
 const READING =
   wordSet(`which who whose what how is are did does do was were has show list get find see all every when
@@ -46,7 +46,7 @@ const synonyms = new Map<string, Synonym[]>();
 readSynonyms(VERBS, true);
 readSynonyms(NOUNS, false);
 
-/** Returns an empty list for a question without words. Ignores words after the 24th. */
+/** Returns an empty list if the question has no words. Ignores words after the 24th. */
 export function readQuestion(question: string): Concept[] {
   const words = splitWords(question).slice(0, MAX_WORDS);
   const stemmed = words.map(stem);
@@ -59,11 +59,11 @@ export function readQuestion(question: string): Concept[] {
     at += length;
   }
   if (concepts.size > 0) return [...concepts.values()];
-  // A question of stop words only is searched for those words.
+  // If a question consists only of stop words, search for those.
   return words.map((word) => toConcept([{ stems: [stem(word)], factor: 1 }], false, word));
 }
 
-/** Returns whether the question asks for a change, judged by its first telling word; null if there is none. */
+/** Returns whether the question asks for a change, judged by its first significant word, or null if there is none. */
 export function asksForChange(question: string): boolean | null {
   const first = splitWords(question.slice(0, 100)).find((word) => !OPENING.has(word));
   if (first === undefined) return null;
@@ -80,7 +80,7 @@ export function readForms(question: string): Map<string, Set<string>> {
   return forms;
 }
 
-/** Text between spaces, dots and slashes, which may be a whole path segment. */
+/** Returns the text between spaces, dots and slashes, each of which may be a complete path segment. */
 export function readSegments(question: string): Set<string> {
   return new Set(question.toLowerCase().split(/[\s./]+/));
 }

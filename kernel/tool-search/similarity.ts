@@ -2,7 +2,7 @@ import { splitWords, toTrigrams } from "#kernel/tool-search/words.ts";
 
 const MIN_SIMILARITY = 0.3;
 
-/** Returns at most `max` candidates, most similar first; leaves out dissimilar ones. */
+/** Returns at most `max` candidates, most similar first. Omits dissimilar ones. */
 export function pickSimilar(asked: string, candidates: readonly string[], max: number): string[] {
   const wanted = toPieces(asked);
   return candidates
@@ -13,7 +13,7 @@ export function pickSimilar(asked: string, candidates: readonly string[], max: n
     .map(({ candidate }) => candidate);
 }
 
-/** Single letters count too: swapping two letters of a short word leaves few trigrams. */
+/** Includes single letters, because two swapped letters in a short word leave few common trigrams. */
 function toPieces(text: string): Set<string> {
   const pieces = new Set<string>();
   for (const word of splitWords(text.slice(0, 200))) for (const piece of toTrigrams(word)) pieces.add(piece);

@@ -1,6 +1,6 @@
 /**
- * Maps words that APIs use to words that users choose: `tool word: other words, …`. An entry of several words matches
- * if all of them are in the path or name. Synonyms do not find each other.
+ * Maps words used by APIs to words chosen by users: `tool word: other words, …`. An entry of several words matches if
+ * the path or name contains all of them. Synonyms do not find each other.
  */
 
 export const VERBS = `

@@ -1,7 +1,7 @@
 /**
- * In-memory search over tools, used by servers and the local runtime. Any word of the question finds a tool;
- * repeating a word in a tool adds nothing. Rarity is computed among visible tools only, so that scores reveal nothing
- * about hidden ones.
+ * In-memory tool search, used by servers and the local runtime. Any word of the question finds a tool; repeating a
+ * word in a tool adds nothing. Rarity is computed among visible tools only, so that scores reveal nothing about
+ * hidden ones.
  */
 import {
   type Compiled,
@@ -30,19 +30,19 @@ import {
 import { splitWords, stem, toTrigrams } from "./words.ts";
 
 const FIELD_WEIGHTS = { path: 12, name: 10, description: 5, parameter: 3 } as const;
-/** Descriptions often mention verbs of other actions. */
+/** Weight of a verb found in a description. It is low because descriptions often mention verbs of other actions. */
 const VERB_IN_DESCRIPTION = 1;
-/** Added for each part of the question that equals a whole path segment. */
+/** Weight added for each part of the question that equals a complete path segment. */
 const EXACT_SEGMENT_WEIGHT = 8;
 const PREFIX_FACTOR = 0.75;
 const MISSPELT_FACTOR = 0.5;
 const PHRASE_FACTOR = 1.4;
-/** A word in this many tools counts about half as much as a word in one. */
+/** A word found in this many tools counts about half as much as a word found in one. */
 const RARITY_SCALE = 2000;
 const COVERAGE_WEIGHT = 1;
-/** Applies to a read-only tool when the question asks for a change, and vice versa. */
+/** Factor for a read-only tool when the question asks for a change, and vice versa. */
 const OTHER_INTENT_FACTOR = 0.75;
-/** "issues" in the question and "issue" in the path, or vice versa. */
+/** Factor for another word form: "issues" in the question and "issue" in the path, or vice versa. */
 const OTHER_FORM_FACTOR = 0.93;
 const LENGTH_COST = 0.02;
 const MAX_PREFIXED = 50;
@@ -51,27 +51,27 @@ const MAX_CORRECTIONS = 4;
 export interface FoundTool {
   serviceId: string;
   id: string;
-  /** Above 0; docs/mcp.md explains how it is computed. */
+  /** Relevance, greater than 0; docs/mcp.md explains how it is computed. */
   score: number;
 }
 
-/** Returns true for a visible tool. Called at most once per tool and search. */
+/** Returns true if the tool is visible. Called at most once per tool and search. */
 export type Accepts = (tool: Pick<SearchableTool, "serviceId" | "id">) => boolean;
 
 export interface SearchPage {
-  /** Last tool of the previous page; null for the first page. */
+  /** Last tool of the previous page, or null for the first page. */
   after: FoundTool | null;
   limit: number;
 }
 
 export interface ToolIndex {
-  /** Prepares a tool for `put`. This is the costly part, so callers can do a few tools at a time. */
+  /** Prepares a tool for `put`. This is the costly part, so callers can process a few tools at a time. */
   read(tool: SearchableTool): Entry;
   put(serviceId: string, tools: Entry[]): void;
   remove(serviceId: string): void;
-  /** Returns tools that match any word, best first; ties sort by path. */
+  /** Returns tools that match any word, best first. Ties are sorted by path. */
   search(question: string, accepts: Accepts, page: SearchPage): FoundTool[];
-  /** Fallback when nothing matches: tools with the most similar paths, score 0. */
+  /** Fallback when nothing matches: returns the tools with the most similar paths, with score 0. */
   findNearest(question: string, accepts: Accepts, max: number): FoundTool[];
   listServices(accepts: Accepts): string[];
 }
@@ -118,7 +118,7 @@ interface Ranking {
   isAccepted(at: number): boolean;
   scores: Float64Array;
   asked: Map<string, number>;
-  /** Best alternative per tool for the current concept, and the tools concerned. */
+  /** Best alternative per tool for the current concept; the next member lists these tools. */
   best: Float64Array;
   touched: number[];
 }
@@ -196,7 +196,7 @@ function weigh(fields: number, { descriptionFactor }: Entry, isVerb: boolean): n
   );
 }
 
-/** Guesses an unknown word: first as a prefix, then as a misspelling. */
+/** Finds stems for an unknown word: first as a prefix, then as a misspelling. */
 function guess({ index, isAccepted }: Ranking, word: string): Alternative[] {
   const isFindable = (other: string) => index.postings.get(other)?.entries.some(isAccepted) ?? false;
   const begun = [...index.postings.keys()]

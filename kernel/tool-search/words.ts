@@ -1,4 +1,4 @@
-/** Splits and stems words of tools and questions the same way, so that both match. */
+/** Splits and stems words in tools and questions the same way, so that they match. */
 import { stemmer } from "stemmer";
 
 const MAX_WORD_CHARACTERS = 40;
@@ -13,7 +13,7 @@ const STOP_WORDS = new Set(
 
 const stems = new Map<string, string>();
 
-/** Returns lower-case words; camelCase and characters other than letters and digits separate them. */
+/** Returns lower-case words, split at camelCase boundaries and at characters other than letters and digits. */
 export function splitWords(text: string): string[] {
   return text
     .replaceAll(/(\p{Ll}|\d)(\p{Lu})/gu, "$1 $2")
@@ -24,7 +24,7 @@ export function splitWords(text: string): string[] {
     .map((word) => word.slice(0, MAX_WORD_CHARACTERS));
 }
 
-/** Uses Porter's algorithm for English: "issues" and "issue" become one. */
+/** Uses Porter's algorithm for English: "issues" and "issue" have the same stem. */
 export function stem(word: string): string {
   const known = stems.get(word);
   if (known !== undefined) return known;

@@ -1,5 +1,5 @@
 /**
- * Live keys in memory, so that checking one costs no query. An unknown key triggers one reload, because another
+ * Keeps live keys in memory, so that checking one needs no query. An unknown key triggers one reload, because another
  * replica may have just created it. Concurrent reloads share one query.
  */
 import { timingSafeEqual } from "node:crypto";
@@ -15,14 +15,14 @@ const TOUCH_FLUSH_MS = 1000;
 
 interface LiveKey extends VerifiedKey {
   hash: Buffer;
-  /** Unix milliseconds; Infinity for a key that does not expire. */
+  /** Unix time in milliseconds, or Infinity for a key that does not expire. */
   expiresAtMs: number;
 }
 
 export interface KeyDirectory extends AsyncDisposable {
-  /** Returns null for an unknown, revoked or expired key. Rejects if the database cannot tell right now. */
+  /** Returns null for an unknown, revoked or expired key. Rejects if the database cannot answer at the moment. */
   verify(key: string): Promise<VerifiedKey | null>;
-  /** Looks in memory only; returns null for a revoked or expired key. */
+  /** Returns a key from memory, or null if it is revoked or expired. */
   find(id: string): VerifiedKey | null;
 }
 
@@ -57,7 +57,7 @@ export function createKeyDirectory(db: Db, watch: RevisionWatch): KeyDirectory {
     if (untold.size === 0) return;
     const ids = [...untold];
     untold.clear();
-    // A failed update loses nothing: the next use records the time again.
+    // A failed update loses nothing, because the next use records the time again.
     flushing = touchKeys(db, ids).catch(() => {});
     await flushing;
   }

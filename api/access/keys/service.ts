@@ -6,10 +6,10 @@ import { makeKey } from "./secret.ts";
 import { countLiveKeys, insertKey, type KeyRow, listKeyRows, revokeKey } from "./store.ts";
 
 export interface Keys {
-  /** The only time the key is shown. Throws AppError `invalid_request`, `limit_reached`. */
+  /** Creates a key and returns it; it is never shown again. Throws AppError `invalid_request`, `limit_reached`. */
   create(body: CreateKeyBody): Promise<KeyRecord & { key: string }>;
   list(page: PageRequest<number>): Promise<{ keys: KeyRecord[]; next: number | null }>;
-  /** Once this resolves, no request is served with the key. Throws AppError `not_found`. */
+  /** Revokes a key. Once this resolves, no request with the key succeeds. Throws AppError `not_found`. */
   remove(id: string): Promise<void>;
 }
 

@@ -14,11 +14,11 @@ export interface KeyRow {
 }
 
 export interface NewKey extends Pick<KeyRow, "id" | "name" | "prefix" | "scopes" | "roleId" | "expiresAt"> {
-  /** SHA-256 of the whole key. */
+  /** SHA-256 of the key. */
   hash: Buffer;
 }
 
-/** Throws a foreign key violation for an unknown role. */
+/** Throws a foreign key violation if the role does not exist. */
 export async function insertKey(db: Db, key: NewKey): Promise<KeyRow> {
   const [row] = await db<KeyRow[]>`
     insert into api_keys (id, name, prefix, hash, scopes, role_id, expires_at)

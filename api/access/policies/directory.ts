@@ -8,12 +8,12 @@ import { readPolicies } from "./store.ts";
 
 export interface PolicyDecision {
   decision: Decision;
-  /** Absent if the default decided. */
+  /** Policy that decided; absent if the default decided. */
   policyId?: string;
 }
 
 export interface PolicyDirectory {
-  /** Decides from memory. Callers check freshness themselves: see `RevisionWatch.isFresh`. */
+  /** Decides from memory. Callers must check freshness: see `RevisionWatch.isFresh`. */
   decide(call: RuleCall & { destructive: boolean }): PolicyDecision;
 }
 

@@ -12,16 +12,16 @@ export interface Rule {
   id: string;
   servicePattern: string;
   toolPattern: string;
-  /** Null matches every caller, or, with `noRole`, callers without a role. */
+  /** Role that the rule applies to. Null means every caller or, with `noRole`, callers without a role. */
   roleId: string | null;
   noRole: boolean;
   processId: number | null;
   decision: Decision;
   expiresAt: Date | null;
   approvalId: string | null;
-  /** Set on remembered rules only: the rule whose `ask` this one replaces; null stands for the default. */
+  /** Set only on remembered rules: the rule whose `ask` this one replaces, or null for the default. */
   replaces: string | null;
-  /** A remembered rule is valid only while all of these keys are. */
+  /** Ids of keys that must all be valid for a remembered rule to apply. */
   keyIds: readonly string[];
 }
 
@@ -33,18 +33,18 @@ export interface RuleCall {
 }
 
 export interface RuleSet {
-  /** Returns the first match. Ignores remembered rules. */
+  /** Returns the first matching rule. Ignores remembered rules. */
   find(call: RuleCall): Rule | null;
   /**
-   * Finds a remembered rule for exactly this tool that replaces the `ask` of rule `replaced`, or of the default
-   * (null).
+   * Finds a remembered rule for exactly this tool that replaces the `ask` of rule `replaced`, or of the default if
+   * null.
    */
   findRemembered(call: RuleCall, replaced: string | null, isLiveKey: (keyId: string) => boolean): Rule | null;
-  /** Unix milliseconds when the next rule expires and this set becomes stale, or Infinity. */
+  /** Unix time in milliseconds when the next rule expires and this set becomes stale, or Infinity. */
   readonly validUntilMs: number;
 }
 
-/** Keeps the order of `rules` and leaves out those that have expired at `nowMs` (Unix milliseconds). */
+/** Keeps the order of `rules` and omits those that have expired at `nowMs` (Unix time in milliseconds). */
 export function compileRules(rules: readonly Rule[], nowMs: number): RuleSet {
   const inForce = rules.filter((rule) => rule.expiresAt === null || rule.expiresAt.getTime() > nowMs);
   const validUntilMs = Math.min(
@@ -84,7 +84,9 @@ export function compileRules(rules: readonly Rule[], nowMs: number): RuleSet {
   };
 }
 
-/** Returns whether a rule also covers tools below the ones it names: a restriction does, a permission does not. */
+/**
+ * Returns whether a rule also covers tools nested below the ones it names: a restriction does, a permission does not.
+ */
 export function coversBelow(decision: Decision): boolean {
   return decision !== "allow";
 }

@@ -39,10 +39,10 @@ import {
 
 export interface Policies {
   /**
-   * Adds a rule after all others, in force when this resolves. Throws AppError `invalid_request`, `limit_reached`.
+   * Adds a rule after all others, in force once this resolves. Throws AppError `invalid_request`, `limit_reached`.
    */
   create(body: CreatePolicyBody): Promise<ChangedPolicy>;
-  /** Stores an approval as a rule that replaces the `ask` that stopped the call, until `expiresAt`. */
+  /** Stores an approval as a rule that, until `expiresAt`, replaces the `ask` that stopped the call. */
   remember(rule: RememberedRule): Promise<PolicyRecord>;
   list(
     page: PageRequest<number>,
@@ -61,10 +61,10 @@ export interface RememberedRule {
   serviceId: string;
   toolId: string;
   approvalId: string;
-  /** Null if the default asked. */
+  /** Id of the rule whose `ask` this replaces, or null if the default asked. */
   replaces: string | null;
   keyIds: readonly string[];
-  /** Role of the process. Null covers only callers without a role. */
+  /** Role of the process. Null matches only callers without a role. */
   roleId: string | null;
   processId: number | null;
   expiresAt: Date;
@@ -188,7 +188,7 @@ function refuseTwoRoles({ noRole, roleId }: { noRole: boolean; roleId: string | 
   );
 }
 
-/** An approval covered exactly this tool, role and keys, so only the expiry of its rule may change. */
+/** Throws if anything but the expiry changes: an approval covered exactly this tool, role and keys. */
 function refuseOtherThanExpiry(change: object): void {
   const [field] =
     Object.entries(change).find(([name, value]) => name !== "expiresAt" || value === null) ?? [];
@@ -217,8 +217,8 @@ function matchTools(patterns: Patterns, tools: readonly KnownTool[]): KnownTool[
 }
 
 /**
- * Describes patterns that decide none of the tools they match; the list is empty if the rule decides at least one.
- * `id` is null for patterns without a rule.
+ * Describes patterns that decide none of the tools they match. Returns an empty list if the rule decides at least one
+ * tool. `id` is null for patterns without a rule.
  */
 function describeReach(
   rule: Patterns & { id: string | null; roleId?: string | null | undefined },

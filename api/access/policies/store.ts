@@ -16,7 +16,8 @@ export async function countPolicies(db: Db): Promise<number> {
 }
 
 /**
- * Call within `change`. `first` puts the rule before all others. Throws a foreign key violation for an unknown role.
+ * Call within `change`. `first` puts the rule before all others. Throws a foreign key violation if the role does not
+ * exist.
  */
 export async function insertPolicy(db: Db, policy: NewPolicy, place: "first" | "last"): Promise<PolicyRow> {
   const [row] = await db<PolicyRow[]>`
@@ -39,7 +40,7 @@ export async function findPolicy(db: Db, id: string): Promise<PolicyRow | null> 
   return row ?? null;
 }
 
-/** Call within `change`, after `findPolicy`. Throws as `insertPolicy` does. */
+/** Call within `change`, after `findPolicy`. Throws like `insertPolicy`. */
 export async function replacePolicy(db: Db, policy: NewPolicy): Promise<PolicyRow | null> {
   const [row] = await db<PolicyRow[]>`
     update policies set service_pattern = ${policy.servicePattern}, tool_pattern = ${policy.toolPattern},
@@ -58,7 +59,7 @@ export async function deleteExpiredPolicies(db: Db): Promise<number> {
   return rows.length;
 }
 
-/** Renumbers the rules in the order of `ids`. Returns false and changes nothing unless these are all the rules. */
+/** Renumbers the rules in the order of `ids`. Returns false and changes nothing unless `ids` lists every rule. */
 export async function orderPolicies(db: Db, ids: readonly string[]): Promise<boolean> {
   if (ids.length === 0) return (await countPolicies(db)) === 0;
   const rows = await db`

@@ -1,4 +1,4 @@
-/** Changes apply to running scripts at once. */
+/** Role changes apply to running scripts at once. */
 import { type PageRequest, readNumberedPage } from "#api/bounds/page.ts";
 import { AppError } from "#api/errors.ts";
 import { type ChangeOptions, change, makeId, refuseMore } from "../changes.ts";
@@ -21,7 +21,7 @@ export interface Roles {
   create(body: CreateRoleBody): Promise<ChangedRole>;
   list(page: PageRequest<number>): Promise<{ roles: RoleRecord[]; next: number | null }>;
   get(id: string): Promise<RoleRecord>;
-  /** In force when it resolves. Throws AppError `not_found`, `name_taken`. */
+  /** Changes a role, in force once this resolves. Throws AppError `not_found`, `name_taken`. */
   change(id: string, body: PatchRoleBody): Promise<ChangedRole>;
   /** Throws AppError `not_found`, `role_in_use`. */
   remove(id: string): Promise<void>;

@@ -28,7 +28,7 @@ export async function insertRole(
   return row as RoleRow;
 }
 
-/** Throws as `insertRole` does. */
+/** Throws like `insertRole`. */
 export async function updateRole(
   db: Db,
   id: string,
@@ -45,7 +45,9 @@ export async function updateRole(
   return row ?? null;
 }
 
-/** Also detaches revoked keys from the role. Throws a foreign key violation while a live key or a policy uses it. */
+/**
+ * Also detaches revoked keys from the role. Throws a foreign key violation if a live key or a policy still uses it.
+ */
 export async function deleteRole(db: Db, id: string): Promise<boolean> {
   const rows = await db`
     with freed as (

@@ -1,6 +1,6 @@
 /**
- * Bundled modules and how to load them. One that cannot be loaded is registered with the reason, so that a broken
- * native library does not stop the server.
+ * Bundled modules and how to load them. A module that cannot be loaded is registered with the reason, so that a
+ * broken native library does not stop the server.
  */
 import { createHash } from "node:crypto";
 import { readFailure } from "#api/bounds/failure-text.ts";

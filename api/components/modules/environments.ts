@@ -3,7 +3,7 @@ import { readFailure } from "#api/bounds/failure-text.ts";
 import { AppError } from "#api/errors.ts";
 import type { EnvironmentModule, EnvironmentStatus, ToolDocsInput } from "#sdk";
 
-/** A replaced environment is torn down when its last lease is disposed. */
+/** Keeps an environment in use. A replaced environment is torn down when its last lease is disposed. */
 export interface EnvironmentLease extends Disposable {
   readonly id: string;
   readonly module: EnvironmentModule;
@@ -19,7 +19,7 @@ export interface Environments {
   active(): ActiveEnvironment | null;
   acquire(): EnvironmentLease | null;
   /**
-   * Returns which isolation layer is missing and how to fix it. Null if an environment is active, or missing for
+   * Returns which isolation layer is missing and how to fix it, or null if an environment is active or is missing for
    * another reason.
    */
   refusal(): string | null;
@@ -38,7 +38,7 @@ export function writeToolDocs(environments: Environments, input: ToolDocsInput):
   return askForDocs(environments, "generateToolDocs()", tool, (module) => module.generateToolDocs(input));
 }
 
-/** Bounds foreign text in time and size. A null `tool` asks for the documentation of the environment itself. */
+/** Limits the time and size of the foreign text. A null `tool` asks for the environment's own documentation. */
 async function askForDocs(
   environments: Environments,
   member: string,

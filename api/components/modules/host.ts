@@ -28,7 +28,7 @@ export interface ModulesOptions extends ActivatorOptions {
 
 export interface ModuleLimits extends InstanceLimits {
   maxImportMs: number;
-  /** Replaced environments that still have runs. Each keeps its children and memory, so more are refused. */
+  /** Number of replaced environments that may still have runs. Each keeps its children and memory. */
   maxDraining: number;
   maxWaitingChanges: number;
   maxWaitingPackages: number;
@@ -54,7 +54,7 @@ export interface CustomModules {
 export interface ModuleHost extends Pick<ModulesOptions, "pool" | "logger" | "secrets" | "watch"> {
   readonly limits: ModuleLimits;
   readonly activator: Activator;
-  /** All modules found, by id. Change only within the queue of changes. */
+  /** All known modules by id. Change it only from the change queue. */
   readonly registry: Map<string, ModuleRegistration>;
   readonly custom: CustomModules | null;
 }
@@ -74,7 +74,7 @@ export function requireRegistration(host: ModuleHost, id: string): ModuleRegistr
   );
 }
 
-/** Throws AppError `builtin_module` for a bundled module. `what` completes "cannot be …". */
+/** Throws AppError `builtin_module` if the module is bundled. `what` completes the message "cannot be …". */
 export function refuseBuiltin(row: Pick<ModuleRow, "id" | "isBuiltin">, what: string): void {
   if (!row.isBuiltin) return;
   throw new AppError("builtin_module", `${row.id} comes with the server and cannot be ${what}.`);
@@ -104,7 +104,7 @@ export async function startRequested(
   }
 }
 
-/** Stores the change, then activates the module. If storing fails, the started module is torn down. */
+/** Stores the change, then activates the module. If the change cannot be stored, the started module is torn down. */
 export async function commitStarted<T>(
   host: ModuleHost,
   started: StartedModule,
@@ -134,7 +134,7 @@ export async function regenerateDefinitions(host: ModuleHost, started: StartedMo
   }
 }
 
-/** Activates a started module, after regenerating definitions if that is due. Ends the instance on failure. */
+/** Activates a started module, regenerating its service definitions first if needed. Ends the instance on failure. */
 export async function installWithDefinitions(
   host: ModuleHost,
   started: StartedModule,
@@ -155,7 +155,7 @@ export async function installWithDefinitions(
 
 /**
  * Starts and activates an enabled module with its stored settings. A failure is logged with `message` and stored on
- * the row: one bad module never stops the others.
+ * the row; it never stops other modules.
  */
 export async function activateStored(
   host: ModuleHost,

@@ -1,17 +1,17 @@
-/** What the server knows about a module before running its code, and how to load it. */
+/** Describes a module before any of its code runs, including how to load it. */
 import type { ModuleEntry, ModuleManifest } from "#sdk";
 
 export interface ModuleRegistration {
   manifest: ModuleManifest;
   isBuiltin: boolean;
-  /** SHA-256 in hexadecimal: of the manifest of a built-in, or of the package or files of a custom module. */
+  /** SHA-256 in hexadecimal: for a built-in module, of its manifest; for a custom module, of its package or files. */
   hash: string;
   source: string;
   folder: string | null;
-  /** False if the manifest is a placeholder; then only the id is reliable. */
+  /** False if the manifest is a placeholder in which only the id is reliable. */
   isDescribed: boolean;
   loadError: string | null;
-  /** For a custom module this is the first time that any of its code runs. */
+  /** Loads the module. For a custom module, this is the first time any of its code runs. */
   open(): Promise<ModuleEntry>;
 }
 

@@ -64,9 +64,11 @@ export interface Modules {
   get(id: string): Promise<ModuleRecord>;
   install(url: string): Promise<string>;
   installFrom(source: string): Promise<string>;
-  /** Replaces the module with the package at the URL. Returns false if that is already installed. */
+  /** Replaces the module with the package at the URL. Returns false if that package is already installed. */
   replace(id: string, url: string): Promise<boolean>;
-  /** Replaces the module with the latest package of its registry. Throws AppError `no_source` without a registry. */
+  /**
+   * Replaces the module with the latest package from its registry. Throws AppError `no_source` if it has no registry.
+   */
   update(id: string): Promise<boolean>;
   reload(): Promise<ReloadAnswer>;
   setEnabled(id: string, enabled: boolean): Promise<void>;
@@ -86,10 +88,10 @@ type PackageChanges = Pick<Modules, "install" | "installFrom" | "replace" | "upd
 
 function createPackageChanges(host: ModuleHost, changes: ReturnType<typeof createQueue>): PackageChanges {
   const { limits, registry } = host;
-  // One package at a time: each takes memory and disk up to the limits.
+  // Prepare one package at a time, because each may use memory and disk up to the limits.
   const packages = createQueue({ maxHeld: limits.maxWaitingPackages, refuse: refuseWaiting });
 
-  /** Unpacks outside the queue of changes, so that only other packages wait for a slow or large one. */
+  /** Unpacks outside the change queue, so that a slow or large package delays only other packages. */
   function take<T>(
     fetch: () => Promise<Fetched | null>,
     source: string,
@@ -167,7 +169,7 @@ function createPackageChanges(host: ModuleHost, changes: ReturnType<typeof creat
   };
 }
 
-/** Loads and activates nothing before `start`. `environments` works earlier. */
+/** Loads and activates no module before `start`, although `environments` already works. */
 export function createModules(options: ModulesOptions): Modules {
   const host = createHost(options);
   const { pool, limits, activator, registry } = host;
@@ -214,7 +216,7 @@ export function createModules(options: ModulesOptions): Modules {
   };
 }
 
-/** Throws AppError `invalid_descriptor` if the package is not the module that the registry names. */
+/** Throws AppError `invalid_descriptor` if the package contains another module than the registry named. */
 function requireDescribed(promised: string | undefined, found: string): void {
   if (promised === undefined || promised === found) return;
   throw new AppError(

@@ -44,7 +44,7 @@ export function hostModuleSettings(
         const registration = requireRegistration(host, id);
         return work({
           settings: (kind) => compiled(registration, kind),
-          // The secrets of a disabled module may be set one by one.
+          // A disabled module's secrets may be set one by one.
           mayLack: (kind) => kind === "secrets" && !row.enabled,
           async apply(changed, store) {
             if (!row.enabled) return store(host.pool);

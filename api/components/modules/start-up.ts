@@ -1,6 +1,6 @@
 /**
- * Reconciles the modules found with the stored rows, then activates enabled ones. One bad module never stops the
- * server: its row gets the reason, the others start.
+ * Reconciles the modules on disk with the stored rows, then activates the enabled ones. A module that fails never
+ * stops the server: its row gets the reason and the others start.
  */
 import { DEFAULT_ENVIRONMENT_ID } from "./builtins.ts";
 import { toRow } from "./changes/install.ts";
@@ -17,23 +17,23 @@ export async function startModules(host: ModuleHost, builtins: readonly ModuleRe
     registry.set(registration.manifest.id, registration);
   await reconcileRows(host, registry);
   const rows = await listEnabledRows(host.pool);
-  // Adapters first: an active environment takes runs at once, and runs call tools.
+  // Start adapters first: an active environment accepts runs at once, and runs call tools.
   for (const type of ["adapter", "environment"]) {
     const ofType = rows.filter((row) => row.type === type);
     const earlier = await Promise.all(ofType.map((row) => countUnfinished(host, row.id)));
     await Promise.all(ofType.filter((_, index) => earlier[index] === 0).map((row) => activate(host, row)));
-    // One at a time, so that a crash of the server can be attributed to a module.
+    // Start them one at a time, so that a server crash can be attributed to a module.
     for (const row of ofType.filter((_, index) => earlier[index] !== 0)) await activate(host, row);
   }
 }
 
-/** Counts earlier starts at which the server crashed while activating the module. */
+/** Returns how many earlier starts crashed while activating the module. */
 async function countUnfinished({ registry, custom }: ModuleHost, id: string): Promise<number> {
   const folder = registry.get(id)?.folder ?? null;
   return folder === null || custom === null ? 0 : custom.attempts.count(folder);
 }
 
-/** Undoes interrupted updates first. A modules folder that cannot be read counts as empty. */
+/** Finds custom modules after undoing interrupted updates. Treats an unreadable modules folder as empty. */
 async function findCustomModules({
   custom,
   registry,
@@ -93,7 +93,7 @@ async function activate(host: ModuleHost, row: ModuleRow): Promise<void> {
   await forgetAttempts(host, row.id);
 }
 
-/** Returns false if the server crashed at its last starts while activating the module. */
+/** Returns false if the server's last starts crashed while activating the module. */
 async function mayBeTried(host: ModuleHost, { manifest, folder }: ModuleRegistration): Promise<boolean> {
   if (folder === null || host.custom === null) return true;
   const unfinished = await host.custom.attempts.count(folder);

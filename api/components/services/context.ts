@@ -15,7 +15,7 @@ export interface ServiceContext {
   download: Download;
   hydration: Hydration;
   changes: KeyedQueue;
-  /** Definitions are large and generating tools takes CPU time, so only some run at once. */
+  /** Limits how many tool generations run at once: definitions are large, and generating takes CPU time. */
   generations: Queue;
   announce(serviceId: string): void;
 }

@@ -1,6 +1,6 @@
 /**
- * Installs and regenerates services. Reads the definition and generates tools first; one transaction then writes
- * everything, so a service is never half installed.
+ * Installs and regenerates services. The definition is read and tools are generated first; then one transaction
+ * writes everything, so a service is never half installed.
  */
 
 import { AppError } from "#api/errors.ts";
@@ -121,7 +121,7 @@ async function install(
       const toolIds = made.service.tools.map((tool) => tool.id);
       if (!sight.wouldShow(id, toolIds)) throw refuseUnseen(id);
       await context.pool.begin(async (transaction) => {
-        // Secrets of an earlier service with this id must never become this one's.
+        // Remove the secrets of an earlier service with this id, so that this service never receives them.
         await context.secrets.remove(transaction, owner);
         const row = { ...service, ...toRow(made.service), hash: made.hash, packed: made.packed };
         if (!(await insertService(transaction, row))) throw serviceTaken(id);
@@ -140,7 +140,7 @@ function refuseUnseen(id: string): AppError {
   );
 }
 
-/** Returns false if this definition is already installed. Throws AppError. */
+/** Replaces a service's definition. Returns false if this definition is already installed. Throws AppError. */
 export async function changeDefinition(
   context: ServiceContext,
   id: string,
@@ -179,8 +179,8 @@ export async function syncService(context: ServiceContext, id: string): Promise<
 }
 
 /**
- * Regenerates the tools for a caller that has the service's turn. `adapter` may be an instance that is not active
- * yet; the service is not handed to it. Throws AppError.
+ * Regenerates the tools. Call from the service's queue. `adapter` may be an instance that is not active yet; it does
+ * not receive the service. Throws AppError.
  */
 export async function regenerate(
   context: ServiceContext,
@@ -210,7 +210,7 @@ async function remake(
   });
 }
 
-/** Stores a regenerated service. If it is enabled, `holder` accepts it first. */
+/** Stores a regenerated service. If it is enabled, the adapter in `holder` must accept it first. */
 async function replace(
   context: ServiceContext,
   row: ServiceRow,
@@ -228,7 +228,7 @@ async function replace(
       if (holder !== null) requireSameAdapter(context, row.adapter, holder);
       const isThere = await replaceService(transaction, row.id, toRow(service), definition);
       if (!isThere) throw serviceNotFound(row.id);
-      // In an enabled service, new tools and changed rules for `fetch` start disabled, because no administrator has
+      // An enabled service's new tools and changed `fetch` rules start disabled, because no administrator has
       // reviewed them.
       await replaceTools(transaction, row.id, service.tools, !row.enabled);
       await carried?.store(transaction);

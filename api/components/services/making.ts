@@ -25,7 +25,10 @@ export function make(
   obtain: Obtain,
   installed: ServiceRow,
 ): Promise<Made | null>;
-/** Also checks that the adapter was not replaced meanwhile. Returns null if this definition is already installed. */
+/**
+ * Generates a service and checks that its adapter was not replaced meanwhile. Returns null if this definition is
+ * already installed.
+ */
 export async function make(
   context: ServiceContext,
   adapterId: string,
@@ -62,7 +65,7 @@ export async function generate(
   });
 }
 
-/** Another version of the adapter may not understand the tools of this one. Throws AppError `adapter_inactive`. */
+/** Throws AppError `adapter_inactive` if the adapter was replaced: another version may not understand these tools. */
 export function requireSameAdapter(context: ServiceContext, adapterId: string, adapter: AdapterModule): void {
   if (requireAdapter(context, adapterId) === adapter) return;
   throw new AppError(

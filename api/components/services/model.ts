@@ -14,7 +14,7 @@ const serviceIdSchema = z
   })
   .max(MAX_ID_CHARACTERS);
 
-/** JavaScript itself reads these names from `tools`, so a script could not reach a service with such an id. */
+/** Names that JavaScript itself reads from `tools`, so a script could not access a service with such an id. */
 const UNREACHABLE_IDS = ["then", "toJSON", "__proto__"];
 const newServiceIdSchema = serviceIdSchema.refine((id) => !UNREACHABLE_IDS.includes(id), {
   error: `no script could call it: ${UNREACHABLE_IDS.join(", ")} are names that JavaScript itself asks for. Choose another`,
@@ -30,7 +30,7 @@ const webUrl = z
     abort: true,
   });
 
-/** The source is stored and shown: it must not contain secrets. */
+/** The source URL is stored and displayed, so it must not contain secrets. */
 const sourceUrl = webUrl.refine(
   (text) => {
     const { username, password } = new URL(text);

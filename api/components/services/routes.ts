@@ -24,7 +24,7 @@ const downloading = ["payload_too_large", "egress_refused", "download_failed"] a
 const reading = ["invalid_definition", "adapter_inactive"] as const;
 const asking = ["invalid_descriptor", "hash_mismatch"] as const;
 const handing = ["not_found", "service_failed", "secrets_outdated"] as const;
-/** A definition of 30 MiB, the same again for JSON escapes, and the rest of the request. */
+/** Room for a 30 MiB definition, the same again for JSON escapes, and the rest of the request. */
 const MAX_CONTENT_BODY_BYTES = 64 * 1024 * 1024;
 
 type SightOf = (request: FastifyRequest) => ServiceSight;

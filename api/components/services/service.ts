@@ -1,6 +1,6 @@
 /**
- * Installs, reads, configures, enables, regenerates and deletes services. Changes of one service happen one at a
- * time; a failed change leaves everything as it was.
+ * Installs, reads, configures, enables, regenerates and deletes services. Each service changes one step at a time,
+ * and a failed change leaves everything as it was.
  */
 
 import { type PageRequest, readNumberedPage } from "#api/bounds/page.ts";
@@ -71,7 +71,7 @@ export interface Services {
     sight: Pick<ServiceSight, "visible">,
   ): Promise<ServicePage>;
   get(id: string): Promise<ServiceDetailsRecord>;
-  /** Like `install`, throws AppError `forbidden` if the service would be invisible to the caller. */
+  /** Like `install`, but throws AppError `forbidden` if the caller could not see the service. */
   create(body: CreateServiceBody, sight: Pick<ServiceSight, "wouldShow">): Promise<void>;
   preview(body: PreviewServiceBody): Promise<ServicePreview>;
   install(body: InstallServiceBody, sight: Pick<ServiceSight, "wouldShow">): Promise<string>;

@@ -1,5 +1,5 @@
 /**
- * Settings of services: schemas come from the definition, secrets are bound to their destinations, and the adapter
+ * Service settings: schemas come from the definition, secrets are bound to their destinations, and the adapter
  * accepts a change before it is stored.
  */
 import { readFailure } from "#api/bounds/failure-text.ts";
@@ -33,7 +33,7 @@ export function hostServiceSettings(context: ServiceContext): SettingsHost {
     async readSecrets(id) {
       const adapter = adapters.get((await requireDetails(id)).adapter);
       const parts = await requireServiceParts(context, adapter, id);
-      // Null if missing settings keep the adapter from declaring destinations.
+      // Stays null if the adapter cannot declare destinations because settings are missing.
       const origins = await originsOfParts(context, adapter, parts).catch(() => null);
       const misplaced = origins === null ? Object.keys(parts.secrets) : findMisplaced(parts, origins);
       return {
@@ -52,7 +52,7 @@ export function hostServiceSettings(context: ServiceContext): SettingsHost {
       changes.run(id, async () => {
         const row = await requireDetails(id);
         const adapter = adapters.get(row.adapter);
-        // Bind secrets of an older version to their destination before it changes.
+        // Bind secrets from an older version to their destination before it changes.
         const before = await requireServiceParts(context, adapter, id);
         return work({
           settings: (kind) => compiled(row, kind),
@@ -86,7 +86,7 @@ function compiled(schemas: ServiceSchemas, kind: SettingsKind) {
   return compileSettings(schemas[`${kind}Schema`], subjectOf("service", kind));
 }
 
-/** Secrets are stored with their destination, so it must be known first. */
+/** Secrets are stored with their destination, so a secret cannot be set while its destination is unknown. */
 function refuseUnknownOrigins(error: unknown): never {
   const reason = readFailure(error);
   throw new AppError(

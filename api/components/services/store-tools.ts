@@ -1,9 +1,8 @@
-/** The tools feature reads and enables the tools written here. */
 import type { Db } from "#api/db/pool.ts";
 import type { ToolDefinition } from "#sdk";
 
 const MAX_BATCH_TOOLS = 500;
-/** Characters of JSON per statement, so that the memory of one batch is free before the next. */
+/** Maximum characters of JSON per statement, so that one batch's memory is freed before the next. */
 const MAX_BATCH_CHARACTERS = 1024 * 1024;
 
 interface Batch {
@@ -14,14 +13,14 @@ interface Batch {
   inputSchema: string[];
   outputSchema: string[];
   adapterDomain: string[];
-  /** Text, because the driver would send an array of booleans as one boolean. */
+  /** Text, because the driver would send an array of booleans as a single boolean. */
   destructive: ("true" | "false")[];
   fetchScope: (string | null)[];
 }
 
 /**
- * Writes the tools of a service in the given order: existing ids keep their flag, new ones get `newEnabled`, removed
- * ones are deleted. Changed rules for `fetch` count as new. Call inside a transaction.
+ * Writes a service's tools in the given order: existing ids keep their flag, new ids get `newEnabled`, and removed
+ * ids are deleted. Changed `fetch` rules count as new. Call inside a transaction.
  */
 export async function replaceTools(
   db: Db,

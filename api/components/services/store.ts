@@ -86,7 +86,7 @@ export interface StoredDefinition {
   packed: Buffer;
 }
 
-/** JSON columns are text, serialised once by the caller. */
+/** JSON columns are text that the caller has serialized once. */
 export interface MadeService {
   name: string;
   description: string;
@@ -110,8 +110,8 @@ export async function insertService(
 }
 
 /**
- * Writes a regenerated service: no longer stale, flags and settings unchanged. A null `definition` keeps the stored
- * one. Returns false if the service was deleted.
+ * Writes a regenerated service: it is no longer stale and keeps its flags and settings. A null `definition` keeps the
+ * stored one. Returns false if the service was deleted.
  */
 export async function replaceService(
   db: Db,

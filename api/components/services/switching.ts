@@ -43,7 +43,7 @@ async function enable(context: ServiceContext, row: ServiceRow): Promise<void> {
 
 async function disable(context: ServiceContext, row: ServiceRow): Promise<void> {
   await setServiceEnabled(context.pool, row.id, false);
-  // Announce before taking it from the adapter, so that calls get `service_disabled` instead of the adapter's error.
+  // Announce first, so that calls get `service_disabled` instead of the adapter's error.
   context.announce(row.id);
   await context.hydration.dehydrate(row.id, context.adapters.get(row.adapter));
 }
@@ -82,9 +82,9 @@ export async function removeServiceIfThere(context: ServiceContext, id: string):
 }
 
 /**
- * Returns the state for the adapter. Throws AppError `invalid_request` with every reason why a service cannot be
- * enabled, or as `toServiceState` does. Secrets are validated last, because issues with them reveal something about
- * the values.
+ * Returns the state for the adapter. Throws AppError `invalid_request` with every reason why the service cannot be
+ * enabled, and errors from `toServiceState`. Secrets are validated last, because their validation errors reveal
+ * something about the values.
  */
 async function requireFit(
   context: ServiceContext,

@@ -1,4 +1,4 @@
-/** Optimistic concurrency over HTTP (RFC 9110, 13.1.1): versions as entity tags, compared with `If-Match`. */
+/** Optimistic concurrency over HTTP (RFC 9110, 13.1.1): versions are entity tags, compared with `If-Match`. */
 import { AppError } from "#api/errors.ts";
 
 export function formatEntityTag(version: number): string {
@@ -8,8 +8,8 @@ export function formatEntityTag(version: number): string {
 const LIST = /^\s*(?:W\/)?"[\x21\x23-\x7e]*"(?:\s*,\s*(?:W\/)?"[\x21\x23-\x7e]*")*\s*$/;
 
 /**
- * Accepts an absent header, `*`, and a list with the version. Throws AppError `precondition_failed` for another
- * version, `invalid_request` for a header that is not a list of entity tags. Weak tags never match.
+ * Accepts a missing header, `*`, or a list that contains the version. Throws AppError `precondition_failed` for
+ * another version, `invalid_request` if the header is not a list of entity tags. Weak tags never match.
  */
 export function requireMatch(header: string | undefined, version: number, noun = "configuration"): void {
   if (header === undefined || header.trim() === "*") return;

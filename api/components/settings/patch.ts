@@ -1,4 +1,4 @@
-/** Applies JSON Patches (RFC 6902) to settings: on a copy, whole or not at all, bounded in size. */
+/** Applies JSON Patches (RFC 6902) to a copy of the settings, either completely or not at all, with a size limit. */
 
 import { randomUUID } from "node:crypto";
 import jsonPatch, { type JsonPatchError, type Operation } from "fast-json-patch";
@@ -20,7 +20,7 @@ export function patchConfig(
   let document: unknown = structuredClone(config);
   for (const [index, operation] of operations.entries()) {
     document = applyOperation(document, operation, index, subject);
-    // Check after each operation: a chain of copies doubles the document every time.
+    // Check after each operation, because every copy in a chain doubles the document.
     if (Buffer.byteLength(JSON.stringify(document) ?? "") > SETTINGS_LIMITS.maxConfigBytes) {
       throw refusePatch(
         index,
@@ -67,7 +67,7 @@ function applyOperation(
 
 const ARRAY_INDEX_PROBLEM = "an array element is named by its index, or by - for the end";
 
-/** Returns whether a pointer uses something other than an index on an array. The library reads -1 as 4294967295. */
+/** Returns true if a pointer uses something other than an index on an array. The library reads -1 as 4294967295. */
 function namesNoElement(document: unknown, path: string): boolean {
   let node = document;
   for (const segment of splitPointer(path)) {
@@ -114,8 +114,8 @@ export function divide(values: Config, names: readonly string[]): [Config, Confi
 }
 
 /**
- * Applies a patch that must replace or remove the values of the members `outdated`. Marks replace them first, so the
- * patch cannot keep them. `refuse` gets the pointers that still contain a mark.
+ * Applies a patch that must replace or remove every value in `outdated`. Placeholders replace these values first, so
+ * the patch cannot keep them. `refuse` gets the pointers that still contain a placeholder.
  */
 export function patchAnew(
   values: Config,
@@ -150,7 +150,7 @@ const READING = {
   move: "would send one where another goes. Remove it, and add the value itself",
 } as const;
 
-/** A caller that may only write secrets must not learn any by guessing, nor move one to another destination. */
+/** A caller that may only write secrets must not be able to guess a secret or move it to another destination. */
 export function refuseReading(operations: readonly PatchOperation[]): void {
   for (const [index, { op }] of operations.entries()) {
     if (op !== "test" && op !== "copy" && op !== "move") continue;

@@ -11,7 +11,7 @@ const MAX_ISSUES = 50;
 
 export type Config = Record<string, unknown>;
 
-/** A component without a schema has no settings: refuses everything, ignores nothing. */
+/** For components without a schema: they have no settings, so any setting is an error. */
 export const NO_SETTINGS: JSONSchema = { type: "object", properties: {}, additionalProperties: false };
 
 export type SettingsKind = "config" | "secrets";
@@ -29,13 +29,13 @@ export function subjectOf(owner: Owner["kind"], place: SettingsKind): SettingsSu
 export const MODULE_CONFIG = subjectOf("module", "config");
 
 export interface Settings {
-  /** Returns why a configuration is invalid, by path. `incomplete` allows required settings to be missing. */
+  /** Returns why a configuration is invalid, by path. With `incomplete`, required settings may be missing. */
   findIssues(config: Config, options?: { incomplete?: boolean }): ErrorIssue[];
   findOutdated(config: Config): string[];
   applyDefaults(config: Config): Config;
 }
 
-/** Draft 2020-12 unless `$schema` names another. Throws for an invalid JSON Schema. */
+/** Compiles a JSON Schema, draft 2020-12 unless `$schema` names another. Throws if the schema is invalid. */
 export function compileSettings(schema: JSONSchema, subject: SettingsSubject = MODULE_CONFIG): Settings {
   requireSchema(schema);
   const check = compile(schema, false);
@@ -58,11 +58,11 @@ export function compileSettings(schema: JSONSchema, subject: SettingsSubject = M
 
 type Dialect = typeof Ajv | typeof Ajv2019 | typeof Ajv2020;
 
-/** Compiling a validator of schemas takes longer than checking most schemas. */
+/** Schema validators by dialect. Compiling one takes longer than checking most schemas. */
 const checkers = new Map<Dialect, Ajv>();
 
 function requireSchema(schema: JSONSchema): void {
-  // Validating an asynchronous schema would return a promise, which is always truthy.
+  // Validating against an asynchronous schema would return a promise, which is always truthy.
   if (schema.$async !== undefined) throw new Error("$async is not a keyword of JSON Schema");
   const dialect = dialectOf(schema);
   const checker = checkers.get(dialect) ?? createAjv(dialect, {});
@@ -96,7 +96,9 @@ function createAjv(dialect: Dialect, options: Options): Ajv {
   return ajv as Ajv;
 }
 
-/** Foreign patterns run in linear time, so that none can block the server. Throws for an invalid pattern. */
+/**
+ * Compiles foreign patterns to run in linear time, so that none can block the server. Throws if a pattern is invalid.
+ */
 function compileKnownPattern(source: string, flags: string) {
   new RegExp(source, flags);
   return compilePattern(source);
@@ -115,7 +117,7 @@ function describeIssue(error: ErrorObject, subject: SettingsSubject): ErrorIssue
   return { path, message: `${message ?? "is not valid"}${allowed}` };
 }
 
-/** Returns the setting that an error is about: an unknown or missing setting itself, not the object around it. */
+/** Returns the setting that an error is about: the unknown or missing setting itself, not its parent object. */
 function pointTo(error: ErrorObject): string {
   const name =
     error.params.additionalProperty ?? error.params.unevaluatedProperty ?? error.params.missingProperty;

@@ -1,5 +1,5 @@
 /**
- * Reads configuration and secrets of modules and services, and changes them by JSON Patch under an entity tag. An
+ * Reads the configuration and secrets of modules and services, and changes them by JSON Patch under an entity tag. An
  * enabled owner accepts a change before it is stored. Secret values are write-only.
  */
 import type { Db, Pool } from "#api/db/pool.ts";
@@ -16,21 +16,21 @@ import { readConfig, writeConfig } from "./store.ts";
 export interface SettingsHost {
   find(id: string): Promise<SettingsTarget>;
   readSecrets(id: string): Promise<HeldSecrets>;
-  /** Runs `work` while no other change of the owner runs. Throws AppError, for example `not_found`. */
+  /** Runs `work` while the owner has no other change in progress. Throws AppError, for example `not_found`. */
   change<T>(id: string, work: (target: ChangingTarget) => Promise<T>, carry: CarrySecrets): Promise<T>;
 }
 
 export interface SettingsTarget {
   schema(kind: SettingsKind): JSONSchema;
-  /** Returns null if the schema is unknown. Throws AppError for an invalid JSON Schema. */
+  /** Returns null if the schema is unknown. Throws AppError if the JSON Schema is invalid. */
   settings(kind: SettingsKind): Settings | null;
 }
 
 export interface ChangingTarget {
   settings(kind: SettingsKind): Settings;
-  /** Allows required settings to be missing while the owner is not in use. */
+  /** True if required settings may be missing because the owner is not in use. */
   mayLack(kind: SettingsKind): boolean;
-  /** An enabled owner accepts the change first; if that fails, nothing is stored and the owner is restored. */
+  /** Asks an enabled owner to accept the change first; if that fails, nothing is stored and the owner is restored. */
   apply(changed: ChangedSettings, store: (db: Db) => Promise<number>): Promise<number>;
 }
 
@@ -39,12 +39,12 @@ export type ChangedSettings = { config: Config } | { secrets: Config; origins?: 
 export interface HeldSecrets {
   values: Config;
   version: number;
-  /** Names of secrets that would now go to another destination than they were set for. */
+  /** Names of secrets that would now be sent to another destination than they were set for. */
   misplaced: readonly string[];
   isKnown: boolean;
   /**
-   * Returns the destinations of new values, which are stored with them. Owners without this method do not bind
-   * values. Throws AppError while the destinations are unknown.
+   * Returns the destinations to store with new values. Owners without this method do not bind values. Throws AppError
+   * while the destinations are unknown.
    */
   findOrigins?(isEmpty: boolean): Promise<readonly string[]>;
 }
@@ -53,7 +53,7 @@ export type Versioned<T> = T & { version: number };
 
 export interface ComponentSettings {
   readConfig(owner: Owner): Promise<Versioned<ConfigAnswer>>;
-  /** Returns JSON pointers of the values that are set, never the values. */
+  /** Returns JSON pointers to the values that are set, never the values. */
   readSecrets(owner: Owner): Promise<Versioned<SecretsAnswer>>;
   readSchema(owner: Owner, kind: SettingsKind): Promise<JSONSchema>;
   /** Throws AppError, like `patchSecrets`, and then changes neither the rows nor the running owner. */
@@ -111,7 +111,7 @@ export function createSettings({ pool, secrets, watch, hosts }: SettingsOptions)
     );
     requireFit(owner, target, "secrets", values);
     const origins = await current.findOrigins?.(Object.keys(values).length === 0);
-    // The redactor knows new values before their first use, and old ones until after their last.
+    // The redactor must know new values before their first use, and old values until after their last.
     watch.setOwner(ownerKey(owner), { before: current.values, after: values });
     let kept = current.values;
     try {
@@ -140,7 +140,7 @@ export function createSettings({ pool, secrets, watch, hosts }: SettingsOptions)
       const { values, misplaced, isKnown, version } = await hosts[kind].readSecrets(id);
       const present = listPointers(values);
       if (kind === "service") present.sort();
-      // List misplaced secrets whole: naming the valid parts would reveal something about the values.
+      // List all misplaced secrets: naming only the valid ones would reveal something about the values.
       const outdated =
         isKnown && misplaced.length > 0
           ? listPointers(divide(values, misplaced)[0]).sort()

@@ -19,7 +19,10 @@ export async function readConfig(db: Db, { kind, id }: Owner): Promise<ConfigRow
   return row ?? { config: {}, version: 0 };
 }
 
-/** Writes only over `expectedVersion`. Returns the new version, or null if another change came first. */
+/**
+ * Writes only if the stored version is `expectedVersion`. Returns the new version, or null if another change came
+ * first.
+ */
 export async function writeConfig(
   db: Db,
   { kind, id }: Owner,

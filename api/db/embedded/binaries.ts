@@ -11,7 +11,7 @@ export interface PostgresBinaries {
   initdb: string;
 }
 
-/** User that runs Postgres. `prefix` is a command that starts it although that user cannot reach the files. */
+/** User that runs Postgres. `prefix` is a command that starts Postgres although that user cannot access its files. */
 export interface PostgresIdentity {
   uid: number;
   gid: number;
@@ -39,8 +39,8 @@ export async function locateBinaries(): Promise<PostgresBinaries> {
 }
 
 /**
- * Returns null unless this process is root. For root, chooses the owner of an existing data directory, else the
- * machine's `postgres` user, else `nobody`.
+ * Returns null unless this process runs as root. Otherwise chooses the owner of an existing data directory, then the
+ * machine's `postgres` user, then `nobody`.
  */
 export async function chooseIdentity(
   directory: string,
@@ -83,8 +83,8 @@ async function findClosedFolder(target: string, uid: number, gid: number): Promi
 }
 
 /**
- * No other user can enter root's home (mode 0700). `setpriv` of util-linux starts Postgres as that user with the one
- * capability that allows it.
+ * Builds a command that starts Postgres as another user, although only root can enter root's home (mode 0700):
+ * `setpriv` from util-linux grants the one capability needed.
  */
 async function buildReachPrefix(closed: string, uid: number, gid: number): Promise<string[]> {
   const setpriv = (await findProgram("setpriv")) ?? "";

@@ -1,4 +1,4 @@
-/** The folder of an embedded Postgres: owner, password, and the cluster itself, created once. Starts no server. */
+/** Creates an embedded Postgres's folder, password and cluster, once. Starts no server. */
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { chown, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
@@ -9,7 +9,7 @@ import { chooseIdentity, type PostgresBinaries, type PostgresIdentity } from "./
 export const USER = "cyrnel";
 export const ENVIRONMENT = { PATH: "/usr/bin:/bin", LC_ALL: "C", TZ: "UTC" };
 const SETUP_TIMEOUT_MS = 60_000;
-/** Older leftovers come from a killed server; younger ones may still be in progress. */
+/** Leftovers older than this come from a killed server; younger ones may still be in progress. */
 const MAX_UNFINISHED_AGE_MS = 10 * 60_000;
 
 export interface Places {
@@ -21,7 +21,7 @@ export interface Places {
 }
 
 export async function prepareFolder(root: string, binaries: PostgresBinaries): Promise<Places> {
-  // Others may traverse the data directory, because Postgres may run as another user, but not list it.
+  // Let other users traverse the data directory, because Postgres may run as one, but not list it.
   await mkdir(path.dirname(root), { recursive: true, mode: 0o711 });
   const identity = await chooseIdentity(root, binaries);
   await mkdir(root, { recursive: true, mode: 0o700 });
@@ -35,7 +35,7 @@ export async function prepareFolder(root: string, binaries: PostgresBinaries): P
   };
 }
 
-/** The password never appears on a command line: a file of mode 0600 in the folder contains it. */
+/** Returns the password, stored in a file of mode 0600. It never appears on a command line. */
 export async function ensurePassword(places: Places): Promise<string> {
   const fresh = randomBytes(24).toString("base64url");
   try {
@@ -48,7 +48,7 @@ export async function ensurePassword(places: Places): Promise<string> {
   return (await readFile(places.password, "utf8")).trim();
 }
 
-/** Creates the cluster beside its final location and renames it, so that an unfinished one is never started. */
+/** Creates the cluster next to its final location and then renames it, so that an unfinished one is never started. */
 export async function ensureCluster(
   places: Places,
   binaries: PostgresBinaries,

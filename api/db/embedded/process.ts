@@ -1,5 +1,5 @@
 /**
- * Finds, starts and stops the process of an embedded Postgres. Identifies it by postmaster.pid, whoever started it.
+ * Finds, starts and stops an embedded Postgres process, identified by postmaster.pid regardless of who started it.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { chmod, chown, mkdir, mkdtemp, open, readFile, rm, stat, truncate } from "node:fs/promises";
@@ -9,7 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { PostgresBinaries } from "./binaries.ts";
 import { ENVIRONMENT, type Places } from "./cluster.ts";
 
-/** Covers the crash recovery of a large database; the start fails after it. */
+/** Long enough for a large database's crash recovery. Startup fails after this time. */
 const START_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 15_000;
 const LAST_BREATH_MS = 500;
@@ -19,8 +19,8 @@ const MAX_SOCKET_PATH_BYTES = 100;
 export const PORT = 5432;
 
 /**
- * Settings for one local server: little memory, no replication. Commits wait for the disk (`synchronous_commit` and
- * `fsync` stay on), so acknowledged data survives a crash.
+ * Settings for a single local server: little memory, no replication. Commits wait for the disk (`synchronous_commit`
+ * and `fsync` stay on), so acknowledged data survives a crash.
  */
 const SETTINGS = {
   listen_addresses: "",
@@ -48,7 +48,7 @@ export interface RunningServer {
   socketDirectory: string;
 }
 
-/** Returns whether the server with its socket in this folder accepts our password. */
+/** Returns whether the server whose socket is in this folder accepts our password. */
 export type Answers = (socketDirectory: string) => Promise<boolean>;
 
 export async function findRunning(places: Places, answers: Answers): Promise<RunningServer | null> {
@@ -58,7 +58,7 @@ export async function findRunning(places: Places, answers: Answers): Promise<Run
     if (found === null || !isAlive(found.pid)) return null;
     if (found.ready && (await answers(found.socketDirectory))) return found;
     if (!found.starting || Date.now() > deadline) {
-      // Wait for a server that is shutting down. Any other file predates a reboot; Postgres itself handles it.
+      // Wait for a server that is shutting down. Any other file predates a reboot, and Postgres itself handles it.
       if (!found.stopping || Date.now() > deadline) return null;
     }
     await sleep(POLL_MS);
@@ -72,7 +72,8 @@ interface PostmasterFile extends RunningServer {
 }
 
 /**
- * `postmaster.pid` has one fact per line: pid, data, start time, port, socket folder, address, shared memory, status.
+ * Reads `postmaster.pid`, which has one fact per line: pid, data folder, start time, port, socket folder, address,
+ * shared memory, status.
  */
 async function readPostmasterFile(places: Places): Promise<PostmasterFile | null> {
   const text = await readFile(path.join(places.data, "postmaster.pid"), "utf8").catch(() => null);
@@ -99,8 +100,8 @@ function isAlive(pid: number): boolean {
 }
 
 /**
- * Starts a server with its socket in this folder, or in a temporary one. Throws the end of its log if it does not
- * become ready.
+ * Starts a server with its socket in this folder, or in a temporary one. If it does not become ready, throws an Error
+ * with the end of its log.
  */
 export async function startServer(
   places: Places,
@@ -130,7 +131,7 @@ export async function startServer(
   );
 }
 
-/** Detached, so that Ctrl-C in a terminal reaches only the server, which stops Postgres last. */
+/** Starts Postgres detached, so that Ctrl-C in a terminal reaches only our server, which stops Postgres last. */
 async function spawnServer(
   places: Places,
   binaries: PostgresBinaries,
@@ -179,8 +180,8 @@ async function spawnServer(
 async function makeSocketFolder(places: Places): Promise<string> {
   const beside = path.join(places.root, "run");
   const fits = Buffer.byteLength(path.join(beside, `.s.PGSQL.${PORT}`)) <= MAX_SOCKET_PATH_BYTES;
-  // The kernel limits socket addresses to about 100 bytes: with a deep project path the socket goes into the
-  // temporary folder.
+  // The kernel limits socket paths to about 100 bytes, so a deeply nested project needs a socket in the temporary
+  // folder.
   const folder = fits ? beside : await mkdtemp(path.join(tmpdir(), "cyrnel-pg-"));
   await mkdir(folder, { recursive: true, mode: 0o700 });
   await chmod(folder, 0o700);
@@ -198,8 +199,8 @@ async function readLogTail(places: Places): Promise<string> {
 }
 
 /**
- * SIGINT is a fast shutdown, SIGQUIT an immediate one (Postgres recovers from its log at the next start). If the data
- * folder is gone there is nothing to write, so shut down immediately.
+ * Sends SIGINT for a fast shutdown, then SIGQUIT for an immediate one (Postgres recovers from its log at the next
+ * start). If the data folder is gone there is nothing to write, so shuts down immediately.
  */
 export async function stopServer(pid: number, places: Places): Promise<void> {
   const file = await readPostmasterFile(places);
@@ -222,9 +223,9 @@ export async function stopServer(pid: number, places: Places): Promise<void> {
 }
 
 /**
- * Postgres removes its pid file last. An adopted one may stay a zombie, so a pid alone proves nothing. Nor does a
- * missing file, because the whole folder may be gone; on Linux the command line then names the folder. Elsewhere
- * Postgres notices within a minute that its folder is gone and exits.
+ * Returns whether Postgres still runs. It removes its pid file last. An adopted Postgres may remain as a zombie, so
+ * its pid alone proves nothing. A missing file proves nothing either, because the entire folder may be gone; on Linux
+ * the command line then names the folder. Elsewhere Postgres exits within a minute after its folder is gone.
  */
 export async function isRunning(pid: number, places: Places): Promise<boolean> {
   if (!isAlive(pid)) return false;

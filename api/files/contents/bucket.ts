@@ -1,7 +1,7 @@
 /**
- * Blobs as objects of an S3-compatible bucket. The client library's own settings (AWS_ENDPOINT_URL_S3, AWS_REGION,
- * AWS_ACCESS_KEY_ID, web identity, instance roles …) give address, region and credentials. Loaded only if a bucket is
- * configured.
+ * Stores blobs as objects in an S3-compatible bucket. The client library's own settings (AWS_ENDPOINT_URL_S3,
+ * AWS_REGION, AWS_ACCESS_KEY_ID, web identity, instance roles …) provide address, region and credentials. Loaded only
+ * if a bucket is configured.
  */
 
 import type { Readable } from "node:stream";
@@ -24,17 +24,17 @@ import type { ModuleLogger } from "#sdk";
 import { AppError } from "../../errors.ts";
 import type { BlobStore } from "./blobs.ts";
 
-/** Part size of multipart uploads: a whole number of chunks, and at least the 5 MiB that S3 requires. */
+/** Part size of multipart uploads: a multiple of the chunk size, and at least the 5 MiB that S3 requires. */
 const PART_BYTES = 8 * 1024 * 1024;
 const MAX_ATTEMPTS = 3;
 const FIRST_RETRY_MS = 100;
 const RETRY_AFTER_SECONDS = 5;
-/** Bytes per request when reading a whole content, so that a slow client does not occupy a connection. */
+/** Bytes requested at a time when reading an entire blob, so that a slow client does not hold a connection. */
 const READ_BYTES = 4 * 1024 * 1024;
 
 export interface BucketOptions {
   pathStyle: boolean;
-  /** Deadline of one attempt, including the bodies of its request (at most 8 MiB) and response. */
+  /** Deadline for one attempt, including its request body (at most 8 MiB) and response body. */
   attemptTimeoutMs: number;
   log: Pick<ModuleLogger, "warn">;
 }
@@ -44,21 +44,22 @@ export interface Bucket extends BlobStore {
   close(): void;
 }
 
-/** `place` is `s3://bucket/folder`. */
+/** `place` has the form `s3://bucket/folder`. */
 export function createBucket(place: string, { pathStyle, attemptTimeoutMs, log }: BucketOptions): Bucket {
   const { hostname: Bucket, pathname } = new URL(place);
   const folder = pathname.replace(/^\/|\/$/g, "");
   const keyOf = (id: string) => (folder === "" ? id : `${folder}/${id}`);
   const closing = new AbortController();
-  // By default the library writes warnings to the console, between log lines.
+  // Silences the library, which by default writes warnings to the console, between log lines.
   const quiet = () => {};
   const logger = { trace: quiet, debug: quiet, info: quiet, error: quiet, warn: warnInLog };
   const client = new S3Client({
     forcePathStyle: pathStyle,
-    // An attempt includes reading the response body, which the library's own retries do not cover.
+    // Retry here instead: an attempt includes reading the response body, which the library's own retries do not
+    // cover.
     maxAttempts: 1,
     logger,
-    // Many compatible stores do not support the newer checksums.
+    // Many S3-compatible stores do not support the newer checksums.
     requestChecksumCalculation: "WHEN_REQUIRED",
     responseChecksumValidation: "WHEN_REQUIRED",
     requestHandler: { logger },
@@ -69,14 +70,15 @@ export function createBucket(place: string, { pathStyle, attemptTimeoutMs, log }
   }
 
   /**
-   * Ends at the deadline or when the store closes, even if the library waits for credentials, a connection or a body.
+   * Ends at the deadline or when the store closes, even if the library is waiting for credentials, a connection or a
+   * body.
    */
   function attemptOnce<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const signal = AbortSignal.any([closing.signal, AbortSignal.timeout(attemptTimeoutMs)]);
     return orAborted(work(signal), signal);
   }
 
-  /** Throws AppError `storage_unavailable`. */
+  /** Retries the work. Throws AppError `storage_unavailable`. */
   async function attempt<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     for (let count = 1; ; count += 1) {
       try {
@@ -102,7 +104,7 @@ export function createBucket(place: string, { pathStyle, attemptTimeoutMs, log }
     });
   }
 
-  /** A missing object counts as removed. */
+  /** Deletes an object and its unfinished upload. Treats a missing object as deleted. */
   async function giveUp({ id, upload }: { id: string; upload: string | null }): Promise<void> {
     const Key = keyOf(id);
     await send(new DeleteObjectCommand({ Bucket, Key }));
@@ -158,7 +160,7 @@ export function createBucket(place: string, { pathStyle, attemptTimeoutMs, log }
         await attemptOnce((abortSignal) => client.send(new HeadBucketCommand({ Bucket }), { abortSignal }));
         return true;
       } catch (error) {
-        // Credentials may allow objects but not requests about their bucket.
+        // Credentials may allow access to objects but not to the bucket's own properties.
         return statusOf(error) === FORBIDDEN;
       }
     },
@@ -176,7 +178,7 @@ function statusOf(error: unknown): number | undefined {
   return (error as { $metadata?: { httpStatusCode?: number } } | null)?.$metadata?.httpStatusCode;
 }
 
-/** Returns whether another attempt would fail the same way. */
+/** True if another attempt would fail the same way. */
 function isRefusal(error: unknown): boolean {
   const status = statusOf(error) ?? 0;
   return status >= 400 && status < 500 && !NOT_NOW.includes(status);
@@ -190,7 +192,10 @@ function unavailable(cause: unknown): AppError {
   );
 }
 
-/** Yields at least one part and marks the last. Buffers alternate: every second part reuses one. */
+/**
+ * Yields at least one part and marks the last. Two buffers alternate, so the part after next overwrites a part's
+ * bytes.
+ */
 async function* inParts(chunks: AsyncIterable<Buffer>): AsyncGenerator<{ bytes: Buffer; isLast: boolean }> {
   const memory: Buffer[] = [];
   let count = 0;

@@ -1,12 +1,12 @@
-/** Compares contents with their digest, so that a store returning other bytes causes an error. */
+/** Compares contents with their digest, so that a store that returns wrong bytes causes an error. */
 import { createHash } from "node:crypto";
 import { AppError } from "../../errors.ts";
 import type { Digest } from "../model.ts";
 import { type BlobStore, CHUNK_BYTES } from "./blobs.ts";
 
 /**
- * A stored content. Reading rejects if bytes are missing or differ: a read from start to end, whole or in pieces, is
- * compared with the digest before the last bytes are returned.
+ * A stored content. Reading rejects if bytes are missing or differ: a read from start to end, at once or in pieces,
+ * is compared with the digest before the last bytes are returned.
  */
 export interface OpenContent {
   size: number;
@@ -16,7 +16,7 @@ export interface OpenContent {
 
 /**
  * Returns the last bytes only if all bytes match the digest. A range of a multi-chunk content is verified only when
- * it completes a sequential read: reading a large content completely for each range would cost too much.
+ * it completes a sequential read, because reading a large content completely for each range would cost too much.
  */
 export function openChecked(
   { read, stream }: Pick<BlobStore, "read" | "stream">,
@@ -54,7 +54,7 @@ export function openChecked(
   };
 }
 
-/** Throws AppError `storage_unavailable` with the last bytes if the digest differs. */
+/** Throws AppError `storage_unavailable` when the last bytes arrive if the digest differs. */
 function createCheck(digest: Digest, size: number) {
   const hash = createHash("sha256");
   let takenBytes = 0;

@@ -5,8 +5,8 @@ import { type BlobStore, CHUNK_BYTES } from "./blobs.ts";
 
 const READ_BYTES = 2 * CHUNK_BYTES;
 /**
- * Concurrent statements of all uploads and downloads, so that connections remain for everything else. The last is for
- * keys that use none.
+ * Concurrent statements for all uploads and downloads together, so that connections remain for other work. One is
+ * reserved for keys that currently use none.
  */
 const MAX_STATEMENTS = 4;
 
@@ -51,14 +51,14 @@ function storeFor(db: Db, statements: SharedLimit, key: string): BlobStore {
         yield bytes;
       }
     },
-    // Chunks are deleted with their blobs.
+    // Deleting a blob's row also deletes its chunks.
     remove: async () => {},
   };
 }
 
 /**
- * Commits without waiting for the disk: the row that makes the blob a content comes later in the same log, and its
- * commit waits. No chunk is larger than CHUNK_BYTES.
+ * Commits without waiting for the disk: the row that turns the blob into a content follows in the same log, and its
+ * commit waits. A chunk has at most CHUNK_BYTES.
  */
 async function insertChunk(db: Db, blob: string, endsAt: number, bytes: Buffer): Promise<void> {
   await db`

@@ -1,6 +1,6 @@
 /**
- * Contents: bytes identified by their digest, each stored once. `put` streams bytes into a blob, and one statement
- * makes the complete blob a content. Abandoned blobs are removed at once or by a sweep.
+ * Contents are bytes identified by their digest, each stored once. `put` streams bytes into a blob, and one statement
+ * turns the complete blob into a content. Abandoned blobs are removed at once or by a sweep.
  */
 import { createHash } from "node:crypto";
 import type { Pool } from "#api/db/pool.ts";
@@ -25,7 +25,7 @@ import {
 } from "./store-rows.ts";
 
 export const IN_POSTGRES = "postgres";
-/** How often a write marks its blob as in progress; see ABANDONED_MS in sweep.ts. */
+/** Interval at which a write marks its blob as in progress; see ABANDONED_MS in sweep.ts. */
 const TOUCH_MS = 30_000;
 const MEASURED_MS = 60_000;
 
@@ -34,16 +34,18 @@ export interface StoredContent {
   size: number;
 }
 
-/** `key` names the key whose share of connections is used. */
+/** In each method, `key` names the key whose share of the connections is used. */
 export interface ContentStore {
-  /** Reads the bytes as fast as they are stored, with little in memory. Rejects as `bytes` do. */
+  /** Reads the bytes only as fast as they are stored, using little memory. Rejects with any error from `bytes`. */
   put(bytes: AsyncIterable<Uint8Array>, key?: string): Promise<StoredContent>;
   open(digest: Digest, key?: string): Promise<OpenContent | null>;
-  /** Returns the total stored by all replicas, at most a minute old. */
+  /** Returns the total bytes stored by all replicas, at most a minute old. */
   measure(): Promise<StoredBytes>;
-  /** Returns whether the object store responds; null without one. Concurrent callers share one request. */
+  /**
+   * Returns whether the object store responds, or null if none is configured. Concurrent callers share one request.
+   */
   isReachable(): Promise<boolean | null>;
-  /** Throws for a bucket if none is configured. */
+  /** Returns the blob store of a place. Throws for a bucket if none is configured. */
   placeOf(place: string): BlobStore;
 }
 
@@ -106,7 +108,7 @@ export function createContents({ db, bucket, log }: ContentsOptions): ContentSto
       if (blob === null) throw new Error("an upload took too long and was abandoned");
       isContent = blob === id;
     } catch (error) {
-      // A removal would fail too while the caller waits: the next sweep cleans up.
+      // Removing the blob would fail too, while the caller waits, so leave it to the next sweep.
       isAway = error instanceof AppError && error.code === "storage_unavailable";
       throw error;
     } finally {

@@ -10,14 +10,14 @@ export interface DoomedBlob extends BlobPlace {
   upload: string | null;
 }
 
-/** Call before writing the blob. Returns its id. */
+/** Records a blob and returns its id. Call before writing the blob. */
 export async function insertBlob(db: Db, place: string): Promise<string> {
   const [row] = await db<{ id: string }[]>`
     insert into blobs (project, place) values (${PROJECT}, ${place}) returning id`;
   return (row as { id: string }).id;
 }
 
-/** Call before storing any part of the upload. */
+/** Records the upload's name. Call before storing any of its parts. */
 export async function recordUpload(db: Db, id: string, upload: string): Promise<void> {
   await db`update blobs set upload = ${upload} where project = ${PROJECT} and id = ${id}::uuid`;
 }
@@ -34,14 +34,14 @@ export async function touchContent(db: Db, digest: Digest): Promise<boolean> {
 }
 
 /**
- * Makes a complete blob the content of this digest. Returns the blob of the content: another one if the content
- * already existed, null if a sweep has given up this blob.
+ * Turns a complete blob into the content with this digest. Returns the content's blob: another one if the content
+ * already existed, or null if a sweep has marked this blob for removal.
  */
 export async function insertContent(
   db: Db,
   content: { digest: Digest; size: number; blob: string },
 ): Promise<string | null> {
-  // Changes the blob's row, so that a sweep waiting for its lock sees the change.
+  // Change the blob's row, so that a sweep waiting for its lock sees the change.
   const [row] = await db<{ blob: string }[]>`
     with complete as (
       update blobs set touched_at = now()
@@ -60,7 +60,7 @@ export async function findContent(db: Db, digest: Digest): Promise<(BlobPlace & 
   return row ?? null;
 }
 
-/** Locks and returns contents that have had no references for a while. */
+/** Locks and returns contents that have been unreferenced for a while. */
 export async function lockUnusedContents(db: Db, unusedMs: number, maxRows: number): Promise<Digest[]> {
   const rows = await db<{ digest: Digest }[]>`
     select digest from contents c
@@ -69,7 +69,7 @@ export async function lockUnusedContents(db: Db, unusedMs: number, maxRows: numb
   return rows.map(({ digest }) => digest);
 }
 
-/** Deletes locked contents. Only a new statement sees references made before the lock was taken. */
+/** Deletes locked contents. A new statement is needed to see references added before the lock was taken. */
 export async function deleteUnusedContents(
   db: Db,
   digests: readonly Digest[],
@@ -93,8 +93,8 @@ function isUnused(db: Db) {
 }
 
 /**
- * Locks and returns blobs that belong to no content and are not being written, including those given up earlier,
- * oldest first.
+ * Locks and returns blobs that belong to no content and are not being written, including those marked for removal
+ * earlier, oldest first.
  */
 export async function lockUnusedBlobs(db: Db, untouchedMs: number, maxRows: number): Promise<string[]> {
   const rows = await db<{ id: string }[]>`
@@ -110,8 +110,8 @@ export async function lockBlob(db: Db, id: string): Promise<void> {
 }
 
 /**
- * Gives up locked blobs. Only a new statement sees blobs that became contents before the lock was taken. Marks each
- * as tried now, so that a blob that cannot be removed does not delay others.
+ * Marks locked blobs for removal. A new statement is needed to see blobs that became contents before the lock was
+ * taken. Records the time of the attempt, so that a blob that cannot be removed does not delay others.
  */
 export async function doomBlobs(db: Db, ids: readonly string[]): Promise<DoomedBlob[]> {
   return db<DoomedBlob[]>`

@@ -9,28 +9,28 @@ import { createLargeJson, MAX_BODY_DEPTH } from "./large.ts";
 
 export const MAX_BODY_BYTES = 1024 * 1024;
 /**
- * Limit of routes that accept an input (1 MiB) and more; still parsed on this thread. Larger limits use `large.ts`.
+ * Limit for routes that accept an input (1 MiB) and more, still parsed on this thread. Larger limits use `large.ts`.
  */
 export const MAX_BODY_WITH_INPUT_BYTES = 2 * MAX_BODY_BYTES;
 
-/** Validating more members would block other requests. */
+/** Maximum number of members, because validating more would block other requests. */
 const MAX_MEMBERS = 1000;
 const MAX_INNER_MEMBERS = 5000;
-/** Data of the caller that our schemas do not inspect. */
+/** Members with caller data, which our schemas do not inspect. */
 const CALLER_DATA = new Set(["input", "parameters", "data"]);
 
-/** `application/json-patch+json` is the type that RFC 6902 registers for a JSON Patch. */
+/** RFC 6902 registers `application/json-patch+json` for a JSON Patch. */
 const JSON_TYPES = ["application/json", "application/json-patch+json"];
 
 type BodyDone = (failure: Error | null, body?: unknown) => void;
 
-/** Cost of a chunk beside its bytes: a client may send each byte as its own chunk. */
+/** Overhead of a chunk in memory, because a client may send each byte as its own chunk. */
 const PIECE_BYTES = 256;
 const RETRY_AFTER_SECONDS = 2;
 
 /**
- * Replaces fastify's parsers. A missing body counts as `{}`, so that a schema can name missing members.
- * `maxPendingBytes` bounds all bodies being received; a key may use half of it.
+ * Replaces fastify's parsers. A missing body is read as `{}`, so that a schema can name missing members.
+ * `maxPendingBytes` limits all bodies being received; one key may use half of it.
  */
 export function registerJsonBody(app: App, maxPendingBytes: number): void {
   const room = createSharedRoom(maxPendingBytes, maxPendingBytes / 2);
@@ -65,7 +65,8 @@ export function registerJsonBody(app: App, maxPendingBytes: number): void {
       });
     });
   });
-  // Runs after every refusal of the caller. Also covers files, which would otherwise be stored compressed.
+  // Rejects compressed bodies, after every check of the caller. Covers file uploads too, which would otherwise be
+  // stored compressed.
   app.addHook("preParsing", (request, reply, payload, done) => {
     if (/^(identity)?$/i.test(request.headers["content-encoding"] ?? "")) return done(null, payload);
     reply.header("accept-encoding", "identity");
@@ -82,8 +83,8 @@ export function registerJsonBody(app: App, maxPendingBytes: number): void {
 }
 
 /**
- * Calls `done` once, with the whole body or with an error, after releasing its memory. A body in one piece is not
- * counted.
+ * Calls `done` once, with the complete body or an error, after releasing its memory. A body that arrives as a single
+ * chunk is not counted.
  */
 function receiveBody(
   { headers, routeOptions, caller, ip }: FastifyRequest,
@@ -150,7 +151,7 @@ function busy(max: number): AppError {
 }
 
 /**
- * Locates the mistake in refused text. Leaves out V8's quote of the text around it, which may contain a script or a
+ * Locates the syntax error in invalid JSON. Omits V8's quote of the surrounding text, which may contain a script or a
  * secret.
  */
 function describeProblem(text: string): string {

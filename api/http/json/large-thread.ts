@@ -1,10 +1,12 @@
-/** Thread that parses request bodies too large for the main thread. They consist almost entirely of texts. */
+/**
+ * Worker thread that parses request bodies too large for the main thread. They consist almost entirely of strings.
+ */
 import { parentPort } from "node:worker_threads";
 import { measureDepth } from "#kernel/json-depth.ts";
 import { type LargeJsonAnswer, MAX_BODY_DEPTH } from "./large.ts";
 
 const MAX_KEYS = 20;
-/** Limit for everything beside the texts, as JSON: transferring much other data would block the waiting thread. */
+/** Limit for all data except the strings, as JSON: transferring much other data would block the waiting thread. */
 const MAX_OTHER_CHARACTERS = 64 * 1024;
 
 const TOO_MUCH: LargeJsonAnswer = {

@@ -1,7 +1,7 @@
 /**
- * Parses request bodies over 1 MiB, which few routes accept (definitions of services), in a thread: a document of 30
- * MiB must not block other requests. The thread returns almost only texts, because transferring other data would cost
- * this thread as much as parsing it.
+ * Parses request bodies over 1 MiB, which few routes accept (for service definitions), in a worker thread: a 30 MiB
+ * document must not block other requests. The thread returns almost only strings, because transferring other data
+ * would cost this thread as much as parsing it.
  */
 
 import { AppError } from "#api/errors.ts";
@@ -15,7 +15,7 @@ export interface LargeJson extends AsyncDisposable {
 
 export const MAX_BODY_DEPTH = 100;
 const MAX_PARSE_MS = 20_000;
-/** Heap for the body, its text at two bytes a character, and the parsed result. */
+/** Heap for the body, its text at two bytes per character, and the parsed result. */
 const THREAD_LIMITS = { maxHeapMb: 768, idleMs: 5000, maxWaiting: 8 };
 
 export function createLargeJson(): LargeJson {

@@ -1,4 +1,4 @@
-/** Serves the OpenAPI document, generated from the validating schemas, and a page that renders it. */
+/** Serves the OpenAPI document, generated from the schemas used for validation, and a page that renders it. */
 import swagger from "@fastify/swagger";
 import swaggerUi from "@fastify/swagger-ui";
 import type { FastifyPluginAsync } from "fastify";
@@ -29,7 +29,7 @@ const TAGS = {
   health: "Probes and metrics.",
 };
 
-/** Register before any route: the document lists the routes registered after it. */
+/** Call before registering any route: the document lists only routes registered later. */
 export async function registerOpenApi(app: App): Promise<void> {
   await app.register(swagger, {
     openapi: {
@@ -61,14 +61,19 @@ export async function registerOpenApi(app: App): Promise<void> {
   });
 }
 
-/** The router has no name for the rest of a path; the document calls it `name`, percent-encoded. */
+/**
+ * Names the wildcard at the end of a path `name` in the document, because the router has no name for it. It is
+ * percent-encoded.
+ */
 function nameRest<T extends { url: string; schema: { params?: unknown } }>(route: T): T {
   if (!route.url.endsWith("/*") || route.schema.params === undefined) return route;
   const params = JSON.parse(JSON.stringify(route.schema.params).replaceAll('"*"', '"name"'));
   return { ...route, url: route.url.replace(/\*$/, ":name"), schema: { ...route.schema, params } };
 }
 
-/** For agents that know only the address. Identical on every server; reveals nothing about installed services. */
+/**
+ * Text for agents that know only the address. Identical on every server; reveals nothing about installed services.
+ */
 const LLMS_TEXT = `# Cyrnel
 
 > A server that runs TypeScript you write, in a sandbox, and lets it call tools: functions of the services installed here.

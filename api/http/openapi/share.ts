@@ -23,7 +23,9 @@ export function shareComponents(document: Document): Document {
   return dropInputSuffixes(document);
 }
 
-/** Each route keeps its own description: the codes it may return. */
+/**
+ * Moves error responses into shared components. Each route keeps its own description, which lists its error codes.
+ */
 function shareErrorResponses(operations: Operation[]): Record<string, unknown> {
   const shared: Record<string, unknown> = {};
   for (const { responses } of operations) {
@@ -71,7 +73,7 @@ function codesOf(status: number): ErrorCode[] {
   );
 }
 
-/** The schema library lists every named schema twice, as input and as output: removes unused ones. */
+/** Removes unused schemas: the schema library lists every named schema twice, as input and as output. */
 function keepUsed(document: Document, schemas: Record<string, unknown>): void {
   for (let dropped = true; dropped; ) {
     const text = JSON.stringify(document);
@@ -95,7 +97,7 @@ function dropInputSuffixes(document: Document): Document {
   return JSON.parse(text);
 }
 
-/** The schema library writes a long pattern beside a `format` that says the same. */
+/** Drops long patterns that the schema library writes next to an equivalent `format`. */
 function dropFormatPatterns(_key: string, value: unknown): unknown {
   if (value === null || typeof value !== "object" || !("format" in value) || !("pattern" in value))
     return value;

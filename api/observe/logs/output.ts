@@ -1,6 +1,6 @@
 /**
- * Writes the log without blocking the server: lines wait here while nobody reads them (a hanging collector, a full
- * disk), the newest are dropped when too many wait, and a line reports that once there is room.
+ * Writes the log without blocking the server. While nobody reads them (a hanging collector, a full disk), lines wait
+ * in memory. When too many are waiting, the newest are dropped, and a line reports that once there is room.
  */
 import { once } from "node:events";
 import sonicBoom from "sonic-boom";
@@ -13,14 +13,14 @@ export interface LogOutput extends AsyncDisposable {
   write(line: string): void;
 }
 
-/** Disposing writes waiting lines for at most a second and closes `fd` unless it is a standard one. */
+/** Disposing writes waiting lines for at most a second and closes `fd` unless it is a standard stream. */
 export function openLogOutput(fd: number, format = (line: string) => line): LogOutput {
-  // Asynchronous, so lines are not flushed at exit either: that flush has no time limit.
+  // Asynchronous, so that exiting does not flush lines either: that flush has no time limit.
   const stream = new sonicBoom.SonicBoom({ fd, sync: false, maxLength: MAX_WAITING_BYTES });
   let isOpen = true;
   let leftOut = 0;
   stream.on("error", (error: NodeJS.ErrnoException) => {
-    // Retries with the next line, unless the reader is gone for good.
+    // The next line retries, unless the reader is gone for good.
     if (error.code === "EPIPE") isOpen = false;
   });
   stream.on("drop", () => {

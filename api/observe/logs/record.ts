@@ -1,6 +1,6 @@
 /**
  * Parses log lines into records: searchable members, and the rest unchanged. Also logs each finished run and tool
- * call by process, service and tool: ids, codes and times only, no text of a script or a tool.
+ * call by process, service and tool, with ids, codes and times only, and no text from a script or a tool.
  */
 import type { FastifyBaseLogger } from "fastify";
 import type { RunObserver } from "#api/processes/model/records.ts";
@@ -10,10 +10,9 @@ export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal"] a
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
 export interface LogRecord {
-  /** `time` in milliseconds since 1970. */
+  /** The line's `time`, in milliseconds since 1970. */
   timeMs: number;
   level: LogLevel;
-  /** `server` if the line has none. */
   type: string;
   message: string;
   requestId: string | null;
@@ -26,7 +25,7 @@ export interface LogRecord {
 const NO_TYPE = "server";
 const MAX_SHORT_MESSAGE_CHARACTERS = 2000;
 
-/** Accepts any text: a line that is not JSON becomes the message of a record. */
+/** Accepts any text: a line that is not JSON becomes a record's message. */
 export function readLine(line: string): LogRecord {
   const { level, time, type, msg, requestId, processId, serviceId, toolId, ...fields } = parseObject(line);
   const timeMs = typeof time === "string" ? Date.parse(time) : Number.NaN;
@@ -36,7 +35,7 @@ export function readLine(line: string): LogRecord {
     type: readText(type) ?? NO_TYPE,
     message: readText(msg) ?? "",
     requestId: readText(requestId),
-    // Environments use the execution's id, which is the same number.
+    // Environments log the execution id, which equals the process id.
     processId: readId(processId) ?? readId(fields.eid),
     serviceId: readText(serviceId),
     toolId: readText(toolId),
@@ -63,7 +62,7 @@ export interface ActivityLog extends Required<Pick<RunObserver, "runEnded">> {
   callEnded(call: CallRecord): void;
 }
 
-/** Logs runs at level info; successful calls at debug, others at info. Never throws. */
+/** Logs runs at level info, successful calls at debug, and other calls at info. Never throws. */
 export function createActivityLog(log: Pick<FastifyBaseLogger, "info" | "debug">): ActivityLog {
   return {
     runEnded({ id, exitState, reason, usage }, environment) {

@@ -1,12 +1,12 @@
 /**
- * Keeps the last lines of the server's log in memory, bounded in number and size; the oldest go first. Lines arrive
- * redacted and are parsed on request. Numbers increase for as long as the server runs.
+ * Keeps the last log lines in memory, limited in number and size; the oldest are dropped first. Lines arrive redacted
+ * and are parsed on request. Line numbers increase for as long as the server runs.
  */
 import { randomBytes } from "node:crypto";
 import { type LogRecord, readLine, shortenLine } from "./record.ts";
 
 const MAX_RECORDS = 10_000;
-/** UTF-16 units of all lines together. */
+/** Maximum UTF-16 units of all lines together. */
 const MAX_CHARACTERS = 4 * 1024 * 1024;
 const MAX_LINE_CHARACTERS = 16 * 1024;
 const NOTICE_DELAY_MS = 50;
@@ -16,23 +16,22 @@ interface Entry {
   record: LogRecord | null;
 }
 
-/** Position in the log of one start of one server. */
 export interface LogPosition {
   epoch: string;
   number: number;
 }
 
 export interface LogRing {
-  /** Identifies this start of this server, because other starts reuse the numbers. */
+  /** Identifies this start of this server, because line numbers begin again at each start. */
   readonly epoch: string;
-  /** Number of the oldest line kept; equals `next` if there is none. */
+  /** Number of the oldest stored line; equals `next` if there is none. */
   readonly oldest: number;
   readonly next: number;
   /** Adds one line, usually a JSON object. Never throws. */
   add(line: string): void;
-  /** `number` ranges from `oldest` to below `next`. */
+  /** Returns a record. `number` must be at least `oldest` and less than `next`. */
   at(number: number): LogRecord;
-  /** Calls back soon after lines were added, until disposed. */
+  /** Calls back soon after lines are added, until disposed. */
   watch(changed: () => void): Disposable;
 }
 
@@ -99,7 +98,7 @@ export function formatPosition({ epoch, number }: LogPosition): string {
   return `${epoch}.${number}`;
 }
 
-/** Returns null for text that `formatPosition` does not write. */
+/** Parses a position. Returns null unless the text was written by `formatPosition`. */
 export function parsePosition(text: string): LogPosition | null {
   const [, epoch, number] = /^([0-9a-f]{12})\.(\d{1,15})$/.exec(text) ?? [];
   return epoch === undefined ? null : { epoch, number: Number(number) };

@@ -1,6 +1,6 @@
 /**
- * Pages of the server's log, and live streams of it. Each follower reads the ring at its own pace and is notified
- * when it falls behind. Shown lines are redacted again, with the secrets known by then.
+ * Pages and live streams of the server's log. Each follower reads the ring at its own pace and is notified when it
+ * falls behind. Lines are redacted again before they are returned, with all secrets known by then.
  */
 import type { PageRequest } from "#api/bounds/page.ts";
 import { AppError } from "#api/errors.ts";
@@ -12,25 +12,25 @@ const PING_INTERVAL_MS = 15_000;
 const MAX_FOLLOWERS = 100;
 const RETRY_SECONDS = 30;
 const MAX_CHUNK_CHARACTERS = 64 * 1024;
-/** Records examined in one turn, before other requests are served. */
+/** Records examined before the event loop handles other requests. */
 const MAX_RECORDS_AT_ONCE = 250;
 
 export interface Logs extends Disposable {
-  /** Newest first. `before` selects older ones; `next` is the start of the next page, or null. */
+  /** Returns records, newest first. `before` selects older records; `next` is the start of the next page, or null. */
   list(
     filter: LogFilter,
     page: PageRequest<LogPosition>,
   ): Promise<{ logs: LogAnswer[]; next: LogPosition | null }>;
   /**
-   * Server-sent events as text, from now on or after `lastEventId`: `log` for each record, `reset` if some were
-   * missed. `signal` must abort when the client has left. Throws AppError `too_many_streams`.
+   * Yields server-sent events as text, from now on or after `lastEventId`: `log` for each record, `reset` if records
+   * were missed. `signal` must abort when the client disconnects. Throws AppError `too_many_streams`.
    */
   follow(filter: LogFilter, lastEventId: string | null, signal: AbortSignal): AsyncGenerator<string, void>;
 }
 
 export interface LogsDeps {
   ring: LogRing;
-  /** Knows all secrets, including those added after a line was written. */
+  /** Redactor that knows all secrets, including those added after a line was written. */
   redactor: { value<T>(json: T): T };
 }
 
@@ -38,7 +38,7 @@ export function createLogs({ ring, redactor }: LogsDeps): Logs {
   const closed = new AbortController();
   let followers = 0;
 
-  /** Returns null if the filter excludes the record. */
+  /** Returns the redacted record, or null if the filter excludes it. */
   function show(number: number, filter: LogFilter): LogAnswer | null {
     const record = ring.at(number);
     if (!fits(record, filter)) return null;
@@ -49,7 +49,7 @@ export function createLogs({ ring, redactor }: LogsDeps): Logs {
       ...rest,
     });
     if (typeof shown !== "object") return null;
-    // Searches the shown text only, so that a search reveals nothing hidden.
+    // Search only the redacted text, so that a search reveals nothing hidden.
     return filter.query === undefined || holds(shown, filter.query) ? shown : null;
   }
 

@@ -4,8 +4,8 @@ import { visibleJson, visibleLine, visibleText } from "#client/visible-text.ts";
 const LOOKS = { warn: "yellow", error: "red", fatal: "red" } as const;
 
 /**
- * A finished line of the log for a person: time, level, message, other fields; a stack on lines of its own. Scripts and
- * callers wrote parts of it, so control characters are shown, not obeyed.
+ * Formats a log line for people: time, level, message and other fields, with a stack on separate lines. Scripts and
+ * callers wrote parts of the line, so control characters are escaped.
  */
 export function formatLogLine(line: string): string {
   const { level, time, msg = "", err, ...fields } = JSON.parse(line) as Record<string, unknown>;

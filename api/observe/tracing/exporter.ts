@@ -1,4 +1,4 @@
-/** Sends spans to the collector, bounded in number and time, and logs failures from time to time. */
+/** Sends spans to the collector, limited in number and time, and logs failures at intervals. */
 import { ExportResultCode } from "@opentelemetry/core";
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-proto";
 import { defaultResource, resourceFromAttributes } from "@opentelemetry/resources";
@@ -13,10 +13,10 @@ import type { FastifyBaseLogger } from "fastify";
 
 export interface TracingSettings {
   endpoint: string;
-  /** May contain a key. */
+  /** HTTP headers, which may contain a key. */
   headers: Readonly<Record<string, string>>;
   serviceName: string;
-  /** Share of traces started here, from 0 to 1. */
+  /** Share of traces started here that are sampled, from 0 to 1. */
   ratio: number;
 }
 
@@ -54,7 +54,7 @@ export function createProvider(
   });
 }
 
-/** The library does not report refused spans. */
+/** Logs spans that the collector rejected, because the library does not report them. */
 function reporting(exporter: SpanExporter, log: Pick<FastifyBaseLogger, "warn">): SpanExporter {
   let lost = 0;
   let warnedMs = Number.NEGATIVE_INFINITY;

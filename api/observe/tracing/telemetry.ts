@@ -1,5 +1,5 @@
 /**
- * Creates spans and links them. They contain ids, codes and times only, and nothing from a script, a tool or a client
+ * Creates and links spans. They contain ids, codes and times only, and nothing from a script, a tool or a client
  * except the client's own trace id.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
@@ -25,7 +25,7 @@ import { createProvider } from "./exporter.ts";
 export interface Tracing extends Required<Omit<RunObserver, "filesLeft">>, AsyncDisposable {
   /** Creates a span for each request except probes and scrapes. Call before registering routes. */
   register(app: App): void;
-  /** The current request as W3C `traceparent`; null outside of one. */
+  /** Returns the current request as W3C `traceparent`, or null outside a request. */
   traceParent(): string | null;
   callEnded(call: CallRecord): void;
 }
@@ -76,7 +76,7 @@ export function createTelemetry(settings: TracingSettings, log: Pick<FastifyBase
         );
         const context = trace.setSpan(parent, span);
         requests.set(request, context);
-        // Also if the client leaves before the response.
+        // End the span even if the client disconnects before the response.
         reply.raw.once("close", () => {
           span.setAttribute("http.response.status_code", reply.statusCode);
           if (reply.statusCode >= SERVER_ERROR_STATUS) span.setStatus({ code: SpanStatusCode.ERROR });
@@ -84,7 +84,7 @@ export function createTelemetry(settings: TracingSettings, log: Pick<FastifyBase
         });
         serving.run(context, done);
       });
-      // Reading a body continues in the connection's context.
+      // Restore the request's context, because reading a body continues in the connection's context.
       app.addHook("preHandler", (request, _reply, done) => {
         const context = requests.get(request);
         if (context === undefined) done();

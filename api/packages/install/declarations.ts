@@ -1,6 +1,6 @@
 /**
- * Installs DefinitelyTyped's declarations for a package that has none, from the same registry under the same rules.
- * They are for editors; nothing else of these packages is kept.
+ * Installs DefinitelyTyped declarations for a package without its own, from the same registry under the same rules.
+ * They are for editors; only their declaration files are kept.
  */
 import { mkdir, readdir, rm } from "node:fs/promises";
 import type { Agent } from "node:http";
@@ -18,11 +18,10 @@ export interface ResolvedTypes {
   leftOut: { name: string; reason: string }[];
 }
 
-/** Node's are large, and editors have them. */
+/** Skips Node's declarations: they are large, and editors have them. */
 const LOCATION = /^node_modules\/@types\/(?!node$)[^/]+$/;
 const DECLARATIONS = /\.d\.[cm]?ts$/;
 const MAX_REASON_CHARACTERS = 300;
-/** npm's error codes for missing packages and versions. */
 const ABSENT = new Set(["E404", "ETARGET", "ENOVERSIONS"]);
 
 export async function hasTypes(folder: string, manifest: Record<string, unknown>): Promise<boolean> {
@@ -31,7 +30,10 @@ export async function hasTypes(folder: string, manifest: Record<string, unknown>
   return files.some((file) => DECLARATIONS.test(file) && !/(?:^|[/\\])node_modules[/\\]/.test(file));
 }
 
-/** Picks the package's major version and leaves out installed declarations. Never throws: no run depends on them. */
+/**
+ * Finds declarations for the package's major version, except those already installed. Never throws, because no run
+ * depends on them.
+ */
 export async function resolveTypes(
   job: InstallJob,
   { version, taken }: { version: string; taken: ReadonlySet<string> },

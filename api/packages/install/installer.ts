@@ -1,5 +1,5 @@
 /**
- * Installs one package into a folder, in a separate process, bounded in time, memory, disk and network. The caller
+ * Installs one package into a folder, in a separate process with limits on time, memory, disk and network. The caller
  * removes the folder.
  */
 import { type ChildProcess, spawn } from "node:child_process";
@@ -40,7 +40,7 @@ export interface InstallRequest extends Pick<InstallJob, "name" | "range" | "loc
   signal: AbortSignal;
 }
 
-/** The message is for the operator who requested the package. */
+/** An installation error whose message is for the operator who requested the package. */
 export class InstallProblem extends Error {
   override readonly name = "InstallProblem";
 }
@@ -53,7 +53,7 @@ const MAX_OUTPUT_BYTES = 8 * 1024 * 1024;
 const MAX_ERROR_CHARACTERS = 2000;
 const DAY_MS = 86_400_000;
 
-/** Throws InstallProblem. */
+/** Installs a package. Throws InstallProblem. */
 export async function installPackage(
   { fetch, registry, advisories, minAgeDays, idleMs, maxMs = MAX_MS }: InstallerOptions,
   { onStep, signal, ...asked }: InstallRequest,
@@ -74,13 +74,13 @@ export async function installPackage(
   const outcome = await runInstaller(job, proxy, AbortSignal.any([signal, late]), onStep);
   if (outcome.type === "tree") return outcome.tree;
   if (signal.aborted) throw new InstallProblem("The server stopped while it was installed.");
-  // The proxy's problem would only say that the process exited.
+  // Check the time limit first: the proxy would only report that the process exited.
   if (late.aborted) throw new InstallProblem(`It could not be installed within ${maxMs} ms.`);
   const message = proxy.problem ?? outcome.message ?? "The process that installs it was ended.";
   throw new InstallProblem(registry.token === null ? message : conceal(message, registry.token));
 }
 
-/** A registry may quote the request in its response. */
+/** Hides the token in a message, because a registry may quote the request in its response. */
 function conceal(message: string, token: string): string {
   return message.replaceAll(token, "[secret]").replaceAll(encodeURIComponent(token), "[secret]");
 }
@@ -147,7 +147,7 @@ function limit({ pid }: ChildProcess): void {
     kernel.prlimit(pid, RLIMIT_DATA, { soft: MAX_DATA_BYTES, hard: MAX_DATA_BYTES });
     kernel.prlimit(pid, RLIMIT_FSIZE, { soft: MAX_FILE_BYTES, hard: MAX_FILE_BYTES });
   } catch {
-    // A Node without FFI, possible at level development: time, heap and counted bytes are the only limits.
+    // Node may lack FFI at level development: then only time, heap and counted bytes are limited.
   }
 }
 

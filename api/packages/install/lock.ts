@@ -1,12 +1,12 @@
 /**
- * Takes from a project's package-lock.json, which may say anything, the part that npm's library gets, and checks that
- * the resolved tree matches it exactly. Pure.
+ * Extracts the part of a project's package-lock.json that npm's library needs, and checks that the resolved tree
+ * matches it exactly. The lock file is untrusted. Pure.
  */
 import type { Node } from "@npmcli/arborist";
 import { z } from "zod";
 import { isMemberName } from "./names.ts";
 
-/** A problem of a package that ends its installation. The message is a sentence. */
+/** A package problem that ends the installation. The message is a sentence. */
 export class Refused extends Error {}
 
 const MAX_SHOWN_CHARACTERS = 300;
@@ -16,7 +16,6 @@ const lockSchema = z.object({
   packages: z.record(z.string(), z.record(z.string(), z.unknown())),
 });
 
-/** Lock file of a project with one dependency. */
 export interface TrimmedLock {
   name: string;
   version: string;
@@ -26,8 +25,8 @@ export interface TrimmedLock {
 }
 
 /**
- * Drops entries that are not registry packages: workspace folders, links, and names that lead elsewhere. The library
- * leaves out entries that the package does not need. Throws Refused.
+ * Drops entries that are not registry packages: workspace folders, links and unsafe paths. The library ignores
+ * entries that the package does not need. Throws Refused.
  */
 export function trimLock(lock: unknown, name: string, range: string): TrimmedLock {
   const parsed = lockSchema.safeParse(lock);
@@ -49,15 +48,15 @@ export function trimLock(lock: unknown, name: string, range: string): TrimmedLoc
   };
 }
 
-/** Accepts places of packages: `node_modules/a`, `node_modules/a/node_modules/@b/c`. */
+/** Matches package locations such as `node_modules/a` and `node_modules/a/node_modules/@b/c`. */
 export function isMember(location: string): boolean {
   const [before, ...names] = `/${location}`.split("/node_modules/");
   return before === "" && names.length > 0 && names.every(isMemberName);
 }
 
 /**
- * The library asks the registry for entries it could not take from the lock file; such a tree is not that of the lock
- * file.
+ * Throws if the resolved tree differs from the lock file. The library asks the registry for entries that it could not
+ * take from the lock file.
  */
 export function checkLocked({ packages }: TrimmedLock, members: readonly Node[]): void {
   for (const { name, packageName, version, location, integrity } of members) {

@@ -1,6 +1,6 @@
 /**
- * Installs one package into one folder. Node lets this process write to that folder only, and gives it no programs,
- * addons, threads or network: it reaches the registry over its pipes. Executes nothing of any package.
+ * Installs one package into one folder. Node lets this process write only to that folder and denies it programs,
+ * addons, threads and network; it reaches the registry through its pipes. Executes no package code.
  */
 import { createHash } from "node:crypto";
 import { readFile, rm } from "node:fs/promises";
@@ -51,7 +51,7 @@ const manifestSchema = z.looseObject({
 type Manifest = z.infer<typeof manifestSchema>;
 type Sizes = InstalledTree["sizes"];
 
-/** Readers also end lines at U+2028 and U+2029, which a description may contain. */
+/** Escapes U+2028 and U+2029, which some readers treat as line ends and a description may contain. */
 function send(message: InstallMessage): void {
   const text = JSON.stringify(message).replaceAll("\u2028", "\\u2028").replaceAll("\u2029", "\\u2029");
   process.stdout.write(`${text}\n`);
@@ -162,7 +162,7 @@ async function download(
 async function fetchTarball(node: Node, options: Record<string, unknown>): Promise<Buffer> {
   const { integrity } = node;
   const place = `http://${REGISTRY_HOST}${TARBALL_PATH}?url=${encodeURIComponent(node.resolved ?? "")}`;
-  // The library checks the integrity before it returns anything: the whole installation relies on that.
+  // The library checks the integrity before it returns anything; the entire installation relies on that.
   const tarball = await pacote.tarball(place, { ...options, allowRemote: "all", integrity });
   const isWhole = (integrity ?? "").split(/\s+/).some((hash) => {
     const [algorithm = "", digest] = hash.split("?")[0]?.split(/-(.*)/s) ?? [];
@@ -268,5 +268,5 @@ function explain(error: unknown, { name, range, before, minAgeDays }: InstallJob
 
 const job = JSON.parse(await text(process.stdin)) as InstallJob;
 await install(job).catch((error: unknown) => send({ type: "problem", message: explain(error, job) }));
-// Written before the end: on Linux stdout is synchronous for pipes.
+// Messages are already written by now: on Linux, stdout is synchronous for pipes.
 process.exitCode = 0;

@@ -1,4 +1,4 @@
-/** Messages between the server and the installing process: one job, progress, one outcome. */
+/** Messages between the server and the installation process: one job, its progress and one outcome. */
 import { z } from "zod";
 
 export const INSTALL_STEPS = [
@@ -29,20 +29,20 @@ export const INSTALL_LIMITS: InstallLimits = {
   maxFiles: 20_000,
 };
 
-/** Passed on standard input, as JSON. */
+/** Job sent to the process as JSON on standard input. */
 export interface InstallJob {
   name: string;
-  /** A version, a range or a tag. */
+  /** Version, range or tag to install. */
   range: string;
-  /** A parsed package-lock.json, or null for the newest versions that fit. */
+  /** Parsed package-lock.json, or null to install the newest matching versions. */
   lock: unknown;
   types: string | null;
-  /** An empty folder. Nothing is written outside of it. */
+  /** Empty folder for the installation. The process writes nothing outside it. */
   folder: string;
-  /** ISO 8601. Later versions are not installed; null allows all. */
+  /** ISO 8601 time. Versions published later are not installed; null allows all versions. */
   before: string | null;
   minAgeDays: number;
-  /** `required` installs nothing unless a source responds. */
+  /** With `required`, nothing is installed unless an advisory source responds. */
   advisories: "off" | "asked" | "required";
   limits: InstallLimits;
 }
@@ -79,7 +79,7 @@ export const installedTreeSchema = z.object({
   description: z.string(),
   homepage: z.string().nullable(),
   tree: z.array(treeMemberSchema),
-  /** Null if no source responded. */
+  /** Known advisories, or null if no source responded. */
   advisories: z.array(advisorySchema).nullable(),
   leftOut: z.array(z.object({ name: z.string(), reason: z.string() })),
   sizes: z.object({ downloaded: count, unpacked: count, files: count }),
@@ -88,7 +88,7 @@ export type InstalledTree = z.infer<typeof installedTreeSchema>;
 export type TreeMember = z.infer<typeof treeMemberSchema>;
 export type Advisory = z.infer<typeof advisorySchema>;
 
-/** One line of standard output. The process ends after `tree` or `problem`. */
+/** Message on one line of standard output. The process ends after `tree` or `problem`. */
 export const installMessageSchema = z.discriminatedUnion("type", [
   z.object({ type: z.literal("step"), step: z.enum(INSTALL_STEPS), done: count, total: count.nullable() }),
   z.object({ type: z.literal("tree"), tree: installedTreeSchema }),
@@ -96,9 +96,9 @@ export const installMessageSchema = z.discriminatedUnion("type", [
 ]);
 export type InstallMessage = z.infer<typeof installMessageSchema>;
 
-/** The installing process knows the registry by this host, whatever its address is. */
+/** Host name by which the process knows the registry, whatever its real address. */
 export const REGISTRY_HOST = "registry.invalid";
 export const TARBALL_PATH = "/-/cyrnel/tarball";
 export const ADVISORIES_PATH = "/-/cyrnel/advisories";
-/** Descriptors of the pipes to the registry: the process cannot open a connection. */
+/** File descriptors of the pipes to the registry, because the process cannot open connections. */
 export const REGISTRY_PIPES: readonly number[] = [3, 4, 5, 6, 7, 8, 9, 10];

@@ -3,9 +3,9 @@ import { z } from "zod";
 const MAX_NAME_CHARACTERS = 214;
 const MAX_RANGE_CHARACTERS = 200;
 
-/** npm has accepted only these names since 2017. */
+/** Names allowed by npm since 2017. */
 const NAME = /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/;
-/** Packages with old names may still be dependencies. */
+/** Older names, which dependencies may still have. */
 const OLD_NAME = /^(?:@[A-Za-z0-9~-][A-Za-z0-9._~-]*\/)?[A-Za-z0-9~-][A-Za-z0-9._~!'()*-]*$/;
 const RESERVED = new Set(["node_modules", "favicon.ico"]);
 
@@ -19,7 +19,7 @@ export const packageNameSchema = z
 const VERSION = /^\d{1,9}\.\d{1,9}\.\d{1,9}(?:-[0-9A-Za-z.-]{1,100})?(?:\+[0-9A-Za-z.-]{1,100})?$/;
 export const packageVersionSchema = z.string().regex(VERSION, "expected a version such as 4.1.2");
 
-/** A range or a tag; neither an address nor an alias. */
+/** Accepts a range or a tag, but not an address or an alias. */
 export const packageRangeSchema = z
   .string()
   .trim()
@@ -27,7 +27,7 @@ export const packageRangeSchema = z
   .max(MAX_RANGE_CHARACTERS)
   .regex(/^[0-9A-Za-z.*^~<>=|+ -]+$/, "expected a range such as ^4.1 or a tag such as latest");
 
-/** The name becomes a path. */
+/** Validates strictly, because the name becomes a path. */
 export function isMemberName(name: string): boolean {
   return name.length <= MAX_NAME_CHARACTERS && OLD_NAME.test(name) && !RESERVED.has(name.toLowerCase());
 }

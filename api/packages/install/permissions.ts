@@ -1,8 +1,8 @@
-/** Lets the installing process read its own code and its folder, and write only the folder. */
+/** Lets the installation process read its own code and its folder, and write only to that folder. */
 import { existsSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-/** `folder` is a real path. The process opens no connection, resolves no name and starts nothing. */
+/** `folder` must be a real path. The flags allow no connections, name resolution or child processes. */
 export function permissionFlags(folder: string): string[] {
   return [
     "--permission",
@@ -11,10 +11,13 @@ export function permissionFlags(folder: string): string[] {
   ];
 }
 
-/** Returns its own modules and the packages it finds from there. Node allows a folder with everything in it. */
+/**
+ * Returns the folders of the process's own modules and of the packages they import. Node allows a folder with
+ * everything in it.
+ */
 function codePlaces(): string[] {
   const root = findRoot();
-  // The bundle, or the sources that main.ts imports.
+  // Either the bundle or the sources that main.ts imports.
   const places = [import.meta.dirname, join(root, "package.json"), join(root, "api/bounds")];
   for (let folder = root; ; folder = dirname(folder)) {
     const modules = join(folder, "node_modules");

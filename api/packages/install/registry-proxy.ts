@@ -1,6 +1,6 @@
 /**
- * Gives an installing process its only network: packuments, tarballs and advisories of one registry, through this
- * server's guarded fetch, over the pipes that the process was started with. Refuses everything else.
+ * Gives an installation process its only network access: packuments, tarballs and advisories of one registry, through
+ * this server's guarded fetch, over pipes passed to the process at start. Everything else is refused.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
@@ -9,14 +9,13 @@ import { ADVISORIES_PATH, type InstallLimits, REGISTRY_HOST, TARBALL_PATH } from
 
 export interface Registry {
   url: string;
-  /** Sent to the registry's own origin only. */
+  /** Token sent only to the registry's own origin. */
   token: string | null;
-  /** Null if advisories are switched off. */
+  /** URL of the advisory source, or null if advisory checks are switched off. */
   advisoriesUrl: string | null;
 }
 
 export interface RegistryProxy extends AsyncDisposable {
-  /** Serves HTTP requests that come through the pipe. */
   serve(pipe: Duplex): void;
   readonly downloadedBytes: number;
   readonly problem: string | null;
@@ -31,7 +30,7 @@ export interface ProxyOptions {
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 const MAX_REDIRECTS = 5;
-/** Mirrors pass on descriptions that name this host. npm replaces it too. */
+/** Host that mirrors leave in package metadata. npm replaces it too. */
 const PUBLIC_HOST = "registry.npmjs.org";
 const PACKUMENT_PATH = /^\/(?:@[a-z0-9~!'()*._-]+%2f)?[a-z0-9~!'()*._-]+$/i;
 const MAX_ADVISORY_BYTES = 8 * 1024 * 1024;
@@ -95,7 +94,7 @@ export function openRegistryProxy(options: ProxyOptions): RegistryProxy {
     }
   }
 
-  // The process has only these pipes and reuses idle ones.
+  // The process has only these pipes and reuses idle ones, so they must never time out.
   server.keepAliveTimeout = 0;
   const pipes = new Set<Duplex>();
   return {
@@ -117,7 +116,7 @@ export function openRegistryProxy(options: ProxyOptions): RegistryProxy {
   };
 }
 
-/** Parses a request of npm. Throws Refused for anything that a registry does not serve. */
+/** Parses a request from npm. Throws Refused for anything that registries do not serve. */
 async function readRequest(request: IncomingMessage, { base, registry, limits }: Upstream): Promise<Wanted> {
   const { pathname, searchParams } = new URL(request.url ?? "/", `http://${REGISTRY_HOST}`);
   if (request.method === "POST" && pathname === ADVISORIES_PATH && registry.advisoriesUrl !== null) {
@@ -149,7 +148,7 @@ async function follow(
   let url = target;
   let hasLeft = false;
   for (let redirects = 0; ; redirects += 1) {
-    // Another server may redirect back to an address of its choice: that request goes without the token.
+    // Another server may redirect back to an address of its choice; that request must not carry the token.
     hasLeft ||= url.origin !== base.origin;
     const response = await fetch(url, {
       method: body === undefined ? "GET" : "POST",
@@ -181,9 +180,7 @@ async function follow(
   }
 }
 
-/**
- * Returns the URL of a tarball on the registry itself; mirrors pass on descriptions that name the public registry.
- */
+/** Returns a tarball's URL on the registry itself, because mirrors leave the public registry's name in metadata. */
 function placeOfTarball(text: string, base: URL): URL {
   if (!URL.canParse(text)) throw new Refused("A package does not say where its tarball is.");
   const url = new URL(text);
@@ -243,7 +240,7 @@ async function readQuestion(request: IncomingMessage): Promise<Buffer> {
   return buffer(request);
 }
 
-/** Egress refusals have their own message; fetch puts the failure into a cause. */
+/** Returns the message of an egress error; fetch puts other failures into a cause. */
 function describe(error: unknown): string {
   if (error instanceof Refused) return error.message;
   const causes: unknown[] = [error];

@@ -1,6 +1,6 @@
 /**
- * Resolves a package's tree with npm's library, and checks each member before a download: from the registry, with an
- * integrity, old enough, not known as malware.
+ * Resolves a package's tree with npm's library. Before downloads, checks that each member comes from the registry,
+ * has an integrity hash, is old enough and is not known malware.
  */
 import { writeFile } from "node:fs/promises";
 import type { Agent } from "node:http";
@@ -45,7 +45,7 @@ export function npmOptions(job: InstallJob, agent: Agent): Record<string, unknow
   };
 }
 
-/** Throws Refused, and errors of npm's library. */
+/** Resolves the package's tree. Throws Refused, and errors from npm's library. */
 export async function resolveTree(job: InstallJob, options: Record<string, unknown>): Promise<ResolvedTree> {
   const { name, range, lock, folder, limits } = job;
   const root = { name: "cyrnel-installation", version: "0.0.0", private: true };
@@ -70,7 +70,7 @@ export async function resolveTree(job: InstallJob, options: Record<string, unkno
   return resolved;
 }
 
-/** Leaves out optional packages for one platform: they are native. */
+/** Leaves out optional packages for a single platform, because they are native. */
 function collectMembers(main: Node): ResolvedTree {
   const members = new Set([main]);
   const leftOut = new Map<string, string>();
@@ -78,7 +78,7 @@ function collectMembers(main: Node): ResolvedTree {
     for (const { to, type, name, error, spec } of member.edgesOut.values()) {
       if (type === "dev" || type === "workspace") continue;
       const isNeeded = type === "prod" || type === "peer";
-      // A node without a version stands for an optional package that was not found.
+      // A node without a version represents an optional package that was not found.
       if (to === null || error !== null || to.version === "") {
         if (!isNeeded) {
           if (type === "optional") leftOut.set(name, "could not be resolved");
@@ -99,7 +99,7 @@ function collectMembers(main: Node): ResolvedTree {
   };
 }
 
-/** SHA-1 and MD5 can be forged. */
+/** Hashes strong enough to trust; SHA-1 and MD5 can be forged. */
 const STRONG = /^(?:sha512|sha384|sha256)-[A-Za-z0-9+/]+={0,2}/;
 
 function checkMember(node: Node): void {
@@ -134,8 +134,8 @@ export interface Published {
 }
 
 /**
- * Checks publication dates and integrity with the registry, because a lock file may claim others. Keys are locations
- * of nodes.
+ * Checks publication dates and integrity with the registry, because a lock file may claim others. Keys are node
+ * locations.
  */
 export async function checkPublished(
   { before, minAgeDays }: Pick<InstallJob, "before" | "minAgeDays">,
@@ -192,10 +192,10 @@ const advisoriesSchema = z.record(
   ),
 );
 const MAX_ADVISORIES = 1000;
-/** "Embedded malicious code". */
+/** CWE for "Embedded Malicious Code". */
 const MALWARE_WEAKNESS = "CWE-506";
 
-/** Returns null if no source responded and none is required. Throws Refused for malware. */
+/** Returns null if no source responded and none is required. Throws Refused if a member is malware. */
 export async function checkAdvisories(
   { advisories: mode }: Pick<InstallJob, "advisories">,
   members: readonly Node[],
@@ -235,7 +235,10 @@ export async function checkAdvisories(
   return found.slice(0, MAX_ADVISORIES);
 }
 
-/** A source may return all advisories of a name. An unreadable range counts as every version. */
+/**
+ * Checks the range itself, because a source may return all advisories for a name. An unreadable range matches every
+ * version.
+ */
 function isAffected(version: string, range: string): boolean {
   const readable = semver.validRange(range);
   return readable === null || semver.satisfies(version, readable, { includePrerelease: true });

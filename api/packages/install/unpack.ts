@@ -7,11 +7,11 @@ const GZIP_MAGIC = Buffer.from([0x1f, 0x8b]);
 export interface UnpackedTarball {
   bytes: number;
   files: number;
-  /** A file that only native addons have. */
+  /** Path of a file that only native addons have, or null. */
   nativeFile: string | null;
 }
 
-/** Throws ArchiveRefused with a message that continues "The tarball of <package>". */
+/** Throws ArchiveRefused with a message that completes "The tarball of <package> …". */
 export async function unpackTarball(
   tarball: Buffer,
   folder: string,
@@ -27,7 +27,7 @@ export async function unpackTarball(
   const { bytes, files } = await unpackArchive(gunzip, folder, {
     budget,
     place([_anyName, ...segments], isFile) {
-      // Bundled packages are fetched and checked separately.
+      // Bundled packages are downloaded and checked separately.
       if (segments.length === 0 || segments.includes("node_modules")) return null;
       const file = segments.join("/");
       if (isFile && (file === "binding.gyp" || file.endsWith(".node"))) nativeFile ??= file;

@@ -1,6 +1,6 @@
 /**
- * Which process runs when: how many at all, how many at once, and what a queued one is told. Counts in memory, so that a
- * refusal needs no database. What becomes of a run that got a slot is in run.ts.
+ * Decides which process runs when: admission limits, slots, and queue estimates. Counts are kept in memory, so that
+ * rejecting a run needs no database query. Runs that got a slot are handled by run.ts.
  */
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -24,12 +24,10 @@ export interface AdmissionOptions {
   registry: RunRegistry;
   feed: ProcessFeed;
   log: ModuleLogger;
-  /** The other servers on the database. */
   peers: Peers;
   maxActiveProcesses: number;
-  /** Runs of one caller at once, over all servers. Null: no limit. */
+  /** Limit on simultaneous runs per caller, across all servers, or null for no limit. */
   maxRunningPerCaller: number | null;
-  /** Begins a run that was claimed for a slot. */
   start(slot: Slot, stored: StoredRun): void;
 }
 
@@ -38,7 +36,6 @@ export class Admission implements Disposable {
   readonly #slots: Slots;
   readonly #queue: QueueClaims;
   readonly #open = new DisposableStack();
-  /** Claims that the database is being asked to store with a new run. */
   readonly #asked = new Set<string>();
   #isLeaving = false;
   #isStopped = false;
@@ -53,7 +50,7 @@ export class Admission implements Disposable {
     });
   }
 
-  /** Admitted processes: queued, running, terminating. A paused one counts again when it goes on. */
+  /** Number of queued, running and terminating processes. Paused processes count again once they resume. */
   get active(): number {
     return this.#queue.length + this.#asked.size + this.#options.registry.active;
   }
@@ -66,17 +63,19 @@ export class Admission implements Disposable {
     return this.#slots.taken;
   }
 
-  /** How long what waits in the queue has not been claimed although there was room. */
   get claimWaitMs(): number {
     return this.#queue.claimWaitMs;
   }
 
-  /** Whether the database is being asked for this claim: it begins here as soon as it has answered. */
+  /**
+   * True while the insertion of this claim is in progress. This server starts the run as soon as the database
+   * confirms it.
+   */
   isAsked(claim: string): boolean {
     return this.#asked.has(claim);
   }
 
-  /** Begins with the queue that the database holds. */
+  /** Initializes the queue counts with the numbers of queued runs in the database, by key. */
   open(queuedInDatabase: ReadonlyMap<string, number>): void {
     for (const [key, count] of queuedInDatabase) this.#queue.change(count, key);
     const { environments, peers } = this.#options;
@@ -86,8 +85,8 @@ export class Admission implements Disposable {
   }
 
   /**
-   * Admits one run and has it stored: with a placement it starts at once, without one it waits in the queue. `store`
-   * answering `stored: null` means that nothing was stored. Throws shutting_down, no_environment, too_many_processes.
+   * Admits and stores one run. A run with a placement starts at once; a run without one is queued. If `store` returns
+   * `stored: null`, nothing was stored. Throws shutting_down, no_environment or too_many_processes.
    */
   async submit<T extends { stored: StoredRun | null }>(
     key: string,
@@ -95,7 +94,7 @@ export class Admission implements Disposable {
   ): Promise<T> {
     this.#admit(key);
     const { maxRunningPerCaller } = this.#options;
-    // With a limit for each caller the queue decides: it knows what runs on other servers.
+    // With a limit per caller, only the queue can decide: it knows the runs on other servers.
     const isOurs = !this.isHandingOver && !this.#options.peers.isOutdated && !this.#queue.isResting;
     const mayStart = this.#queue.length === 0 && maxRunningPerCaller === null && isOurs;
     const slot = mayStart ? this.#slots.take() : null;
@@ -131,7 +130,10 @@ export class Admission implements Disposable {
     });
   }
 
-  /** A process was queued in the database that no server runs: a decision has come, or its claim had not begun. */
+  /**
+   * Records that a process was queued again in the database, after a decision or because its claimed run never
+   * started.
+   */
   recordRequeued(id: number): void {
     this.#queue.change(1);
     this.#options.feed.notify(id, "state");
@@ -139,38 +141,34 @@ export class Admission implements Disposable {
     this.#queue.claim();
   }
 
-  /** Begins no run for so long. */
   rest(ms: number): void {
     this.#queue.rest(ms);
   }
 
-  /** A queued process was ended in the database. */
   forgetQueued(id: number): void {
     this.#queue.change(-1);
     this.#options.peers.publish("left", [id]);
   }
 
-  /** Resolves when what is being claimed now has begun here, or its answer is lost. Never rejects. */
+  /** Resolves when the claim in progress has started its runs here, or its reply was lost. Never rejects. */
   get settled(): Promise<unknown> {
     return this.#queue.settled;
   }
 
-  /** Brings the length of the queue in line with the database. */
   compare(): Promise<void> {
     return this.#queue.compare();
   }
 
-  /** Begins to leave the queue and what is submitted from now on to other servers, while there are any. */
+  /** From now on, leaves queued and newly submitted runs to other servers, as long as there are any. */
   leave(): void {
     this.#isLeaving = true;
   }
 
-  /** Whether other servers run what is submitted here. */
   get isHandingOver(): boolean {
     return this.#isLeaving && this.#options.peers.canTake;
   }
 
-  /** Takes no more runs. Queued processes stay queued for other servers, or the next start. */
+  /** Stops taking runs. Queued processes stay queued for other servers or for the next start. */
   stop(): void {
     this.#isLeaving = true;
     this.#isStopped = true;
@@ -209,7 +207,10 @@ export class Admission implements Disposable {
     }
   }
 
-  /** What the key has here and in the queue. Exact on one server; with several, what others took of it counts for seconds longer. */
+  /**
+   * Counts the running and queued processes of a key. Exact on one server; with several servers, queued runs that
+   * others have claimed still count for a few seconds.
+   */
   #countHeld(key: string): number {
     const running = this.#options.registry.all().filter(({ row }) => row.submittedBy === key);
     return this.#queue.countOf(key) + running.length;
@@ -217,28 +218,25 @@ export class Admission implements Disposable {
 }
 
 export interface QueueEstimates extends Required<Pick<RunObserver, "runEnded">> {
-  /** Places of those that are queued, by process id. */
   find(ids: readonly number[]): Promise<Map<number, QueuePlace>>;
 }
 
-/** How much the last run counts in the mean. */
 const ESTIMATE_WEIGHT = 0.1;
-/** Between two rankings, in multiples of the time that the first took. */
+/** Pause between two rankings, as a multiple of the time the previous ranking took. */
 const RANKING_PAUSE = 4;
 const MAX_RANKING_PAUSE_MS = 1000;
 
 /**
- * What a queued process is told: how many are before it, and about how long that takes. To know it the whole queue is
- * ranked, once for all who ask meanwhile and never for more than a part of the time. `countSlots`: runs at once, over all
- * servers; null where that is not known.
+ * Estimates for queued processes: how many runs are ahead, and about how long they take. Each estimate ranks the
+ * complete queue, so concurrent requests share one ranking, and rankings take up only a fraction of the time.
+ * `countSlots` returns the number of slots across all servers, or null if it is unknown.
  */
 export function createQueueEstimates(db: Db, countSlots: () => number | null): QueueEstimates {
   let meanMs: number | null = null;
-  /** Resolves when the queue may be ranked again. */
   let pause: Promise<unknown> = Promise.resolve();
   let next: { ids: Set<number>; positions: Promise<Map<number, number>> } | null = null;
 
-  /** By a ranking that begins after this call, together with others. */
+  /** Waits for a ranking that starts after this call and is shared with concurrent callers. */
   function rank(ids: readonly number[]): Promise<Map<number, number>> {
     if (next === null) {
       const asked = new Set<number>();
@@ -274,7 +272,7 @@ export function createQueueEstimates(db: Db, countSlots: () => number | null): Q
         ids.flatMap((id) => {
           const position = positions.get(id);
           if (position === undefined) return [];
-          // It is next when one of the slots has become free for each of those before it, and for itself.
+          // The run is next once a slot has become free for each run ahead of it and for itself.
           const estimatedMs = meanMs === null ? null : Math.round((meanMs * position) / slots);
           return [[id, { position, estimatedMs }]];
         }),

@@ -1,6 +1,6 @@
 /**
- * Slots of the environments, and the queue as this server sees it: its length, and how free slots get its runs. The length is a
- * count in memory, regularly compared with the database; a wrong count costs one query, never a run.
+ * Environment slots and this server's view of the queue: its length, and how queued runs get free slots. The length
+ * is counted in memory and regularly compared with the database. A wrong count costs one query but never loses a run.
  */
 import type { EnvironmentLease, Environments } from "#api/components/modules/environments.ts";
 import type { Db } from "#api/db/pool.ts";
@@ -12,7 +12,6 @@ import { claimQueued, countQueued, returnClaims } from "../store/queue.ts";
 
 const RETRY_MS = 500;
 const MAX_BATCH = 32;
-/** Change of the queue length by each event. */
 const CHANGES = { queued: 1, claimed: -1, left: -1, kill: 0 } as const satisfies Record<QueueEvent, number>;
 
 export interface QueueClaimsOptions {
@@ -21,7 +20,6 @@ export interface QueueClaimsOptions {
   log: ModuleLogger;
   peers: Peers;
   slots: Slots;
-  /** Limit of simultaneous runs of one caller, over all servers, or null. */
   maxRunningPerCaller: number | null;
   start(slot: Slot, stored: StoredRun): void;
   isLeft(): boolean;
@@ -30,17 +28,15 @@ export interface QueueClaimsOptions {
 export class QueueClaims {
   readonly #options: QueueClaimsOptions;
   #length = 0;
-  /** Lengths by key, since the last comparison with the database. */
   #byKey = new Map<string, number>();
   #changes = 0;
-  /** Counted processes whose insertion is in progress. */
   #inserting = 0;
   #isStopped = false;
   #isClaiming = false;
   #claimAgain = false;
   #retry: NodeJS.Timeout | null = null;
   #restUntilMs = 0;
-  /** Time of the first claim that the database has not answered. */
+  /** Time of the first claim that the database has not answered, or null. */
   #unansweredSinceMs: number | null = null;
   #statement: Promise<unknown> = Promise.resolve();
 
@@ -52,13 +48,12 @@ export class QueueClaims {
     return this.#length;
   }
 
-  /** How long queued runs have not been claimed although there was room. */
+  /** Milliseconds for which queued runs have not been claimed although slots were free. */
   get claimWaitMs(): number {
     const isWaiting = this.#length > 0 && this.#unansweredSinceMs !== null;
     return isWaiting ? performance.now() - (this.#unansweredSinceMs as number) : 0;
   }
 
-  /** Resolves when the claim in progress has begun its runs here, or failed. Never rejects. */
   get settled(): Promise<unknown> {
     return this.#statement.catch(() => {});
   }
@@ -73,7 +68,9 @@ export class QueueClaims {
     if (key !== undefined) this.#byKey.set(key, Math.max(0, this.countOf(key) + by));
   }
 
-  /** Counts a process while `insert` stores it, and from then on if it was stored. Rejects as `insert` does. */
+  /**
+   * Counts a process while `insert` stores it, and keeps counting it if it was stored. Rejects if `insert` rejects.
+   */
   async countWhile<T extends { stored: unknown }>(key: string, insert: () => Promise<T>): Promise<T> {
     this.change(1, key);
     this.#inserting += 1;
@@ -95,7 +92,7 @@ export class QueueClaims {
     clearTimeout(this.#retry ?? undefined);
   }
 
-  /** No run begins here at the moment, because none could be started a moment ago. */
+  /** True for a short time after a run could not be started: no runs start here meanwhile. */
   get isResting(): boolean {
     return performance.now() < this.#restUntilMs;
   }
@@ -105,10 +102,13 @@ export class QueueClaims {
     this.#claimLater(ms);
   }
 
-  /** Gives free slots to the next in the queue. One statement at a time; calls meanwhile make it run again. */
+  /**
+   * Claims the next queued runs for free slots. Runs one statement at a time; calls made meanwhile trigger another
+   * claim.
+   */
   claim(): void {
     if (this.#length <= 0 || this.#isStopped || this.isResting || this.#options.isLeft()) {
-      // Another server has taken them, or takes them from now on.
+      // Other servers have taken the queued runs, or will from now on.
       this.#unansweredSinceMs = null;
       return;
     }
@@ -126,21 +126,20 @@ export class QueueClaims {
   }
 
   onEvent(news: QueueEvent, ids: readonly number[]): void {
-    // The notice may arrive after a comparison with the database that has counted it already.
+    // The notification may arrive after a comparison with the database that already counted the change.
     const change = Math.max(CHANGES[news] * ids.length, -this.#length);
     if (change !== 0) this.change(change);
     for (const id of ids) this.#options.feed.notify(id, "state");
     if (news === "queued") this.claim();
   }
 
-  /** Brings the count in line with the database. */
   async compare(): Promise<void> {
     const { db, log, peers } = this.#options;
     const changes = this.#changes;
     const inserting = this.#inserting;
     const byKey = await countQueued(db);
     const stored = byKey.values().reduce((sum, count) => sum + count, 0);
-    // The queue moved meanwhile: the count belongs to no single moment.
+    // The queue changed during the query, so the count belongs to no single moment.
     if (changes !== this.#changes || this.#isClaiming) return;
     if (inserting === 0) this.#byKey = byKey;
     const difference = stored - this.#length;
@@ -165,7 +164,7 @@ export class QueueClaims {
       const [first] = free;
       if (!first) {
         this.#unansweredSinceMs = null;
-        // No run will end and claim again: the environment has no slots at the moment.
+        // The environment has no slots, so no run will end and trigger the next claim.
         if (slots.taken === 0) this.#claimLater();
         return;
       }
@@ -194,7 +193,7 @@ export class QueueClaims {
           );
         }
         if (rows.length < wanted) {
-          // Others were first, or a caller is at its limit.
+          // Other servers were first, or a caller is at its limit.
           if (this.#length > 0) this.#claimLater();
           return;
         }
@@ -208,7 +207,7 @@ export class QueueClaims {
     }
   }
 
-  /** Claimed while this server began to stop: another takes the runs. */
+  /** Requeues runs that were claimed while this server began to stop, so that another server takes them. */
   async #giveBack(rows: readonly ProcessRow[]): Promise<void> {
     const { db, peers } = this.#options;
     if (rows.length === 0) return;
@@ -223,19 +222,18 @@ export class QueueClaims {
   }
 }
 
-/** Room for one run. */
 export interface Slot {
   readonly lease: EnvironmentLease;
-  /** While its run is paused another run may have the slot; the environment stays leased. */
+  /** Frees the slot for other runs while its own run is paused. The environment stays leased. */
   giveUp(): void;
-  /** The run resumes at once, even if no slot is free. */
+  /** Takes the slot back for a run that resumes at once, even if no slot is free. */
   takeBack(): void;
   release(): void;
-  /** Gives an unused slot back, without claiming again. */
+  /** Releases an unused slot without triggering another claim. */
   discard(): void;
 }
 
-/** Counts the runs of each environment, and leases room for one more. Never waits. */
+/** Counts the runs of each environment and leases slots. Never waits. */
 export class Slots {
   readonly #environments: Environments;
   readonly #onFree: () => void;
@@ -247,12 +245,15 @@ export class Slots {
     this.#onFree = onFree;
   }
 
-  /** Over all environments, including draining ones. */
+  /** Number of slots taken in all environments, including draining ones. */
   get taken(): number {
     return this.#taken;
   }
 
-  /** Returns null if no environment is active or the active one is full. One that reports no status is never full. */
+  /**
+   * Returns null if no environment is active or the active one is full. An environment that reports no status is
+   * never full.
+   */
   take(): Slot | null {
     const active = this.#environments.active();
     if (!active) return null;

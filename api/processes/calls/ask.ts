@@ -1,4 +1,3 @@
-/** `cyrnel.ask`: a question of a script to an approver. */
 import { settleIntegers } from "#kernel/tool-docs/large-integers.ts";
 import type { JSONSchema } from "#sdk";
 import { refuseUnlessApproved } from "../live/approvals.ts";
@@ -17,7 +16,7 @@ export interface Question {
 }
 
 export interface QuestionParts extends ApprovalParts {
-  /** Returns why a schema cannot be used to check an answer, or null. */
+  /** Returns why a schema cannot be used to validate an answer, or null. */
   checkSchema(schema: JSONSchema): Promise<string | null>;
 }
 
@@ -41,7 +40,7 @@ export function askApprover(
       const refusal = refuseUnlessApproved(decision.approval, "the question");
       if (refusal !== null) throw toError(refusal);
       const answer = await readAnswer(pauses, decision.approval, signal);
-      // The approver was warned of inexact numbers.
+      // The console already warned the approver about inexact numbers.
       return settleIntegers(answer, question.schema ?? null, "answer", () => {});
     } finally {
       pauses.recordReply();

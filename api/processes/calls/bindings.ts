@@ -1,6 +1,6 @@
 /**
- * The host's side of environments: reports change the live run they name and no other; tool calls are made on behalf of their
- * run, recorded in its trail, and cut off when the run is over.
+ * Host side of environments. Reports change only the live run they name. Tool calls are made on behalf of their run,
+ * recorded in its trail, and canceled when the run ends.
  */
 import { retryWhileAway } from "#api/db/retry.ts";
 import type { CallCaller, CallWorkspace, ToolHost } from "#api/tools/contract.ts";
@@ -30,13 +30,11 @@ import { endingOf, runEnded, ToolError } from "./errors.ts";
 export interface BindingsOptions {
   registry: RunRegistry;
   tools: ToolHost;
-  /** Without it, no approver can be asked. */
   pausing?: Pausing;
-  /** Without it, scripts have no packages. */
   packages?: PackageHost;
 }
 
-/** Drops reports about a run that is not in memory. Malformed reports throw TypeError. */
+/** Creates the bindings. Reports about a run that is not in memory are ignored; malformed reports throw TypeError. */
 export function createBindings(options: BindingsOptions): EnvironmentBindings {
   const { registry, tools, packages } = options;
   const asker = (context: CallContext | undefined) => findAsker(registry, context?.eid);
@@ -87,7 +85,7 @@ function createRestore(registry: RunRegistry, pausing: Pausing) {
   };
 }
 
-/** From now on the run may read the package it found, and its record names it. */
+/** Resolves a package, records it with the run, and allows the run to read it from now on. */
 async function findPackage(
   registry: RunRegistry,
   packages: PackageHost,
@@ -106,7 +104,7 @@ async function findPackage(
   return found;
 }
 
-/** Reads only packages that the run has found: a child may ask for any digest. */
+/** Reads only packages that the run has resolved: a child may request any digest. */
 async function readPackage(
   registry: RunRegistry,
   packages: PackageHost,
@@ -132,9 +130,9 @@ function haveSameRights(runs: readonly Pick<LiveRun, "rights">[]): boolean {
 }
 
 /**
- * Returns on whose behalf something is looked up, and a signal that aborts when the run is over. An environment that does not
- * name the run sees only what every run it may mean can see: runs of the same keys share their roles; for others there is no
- * such caller.
+ * Returns the caller of a lookup and a signal that aborts when the run ends. If the environment does not name the
+ * run, the caller sees only what all candidate runs can see: runs with the same keys share their roles; different
+ * keys have no common caller.
  */
 function findAsker(registry: RunRegistry, eid: number | undefined): [CallCaller, AbortSignal] {
   if (eid !== undefined) {
@@ -148,9 +146,10 @@ function findAsker(registry: RunRegistry, eid: number | undefined): [CallCaller,
 }
 
 /**
- * Returns the run that makes a call. An environment written to the basic contract does not name it: then it is the run whose
- * `execute` the call comes from, or the only run. Never while a run of another key is live: the async context can be stale (a
- * worker that the first run started serves all), and a call must not be made with the rights of another key.
+ * Returns the run that makes a call. An environment that implements only the basic contract does not name it. Then
+ * the run is the one whose `execute` started the call, or the only live run. Returns undefined while a run of another
+ * key is live: the async context can be stale (a worker started by the first run serves all runs), and a call must
+ * not use the rights of another key.
  */
 function findCaller(registry: RunRegistry, eid: number | undefined): LiveRun | undefined {
   if (eid !== undefined) return registry.get(eid);
@@ -214,11 +213,11 @@ async function invokeTool(
 }
 
 interface OpenedForCall extends CallWorkspace {
-  /** Ends the run: the call tried to save more than a run may write. */
+  /** Set if the call tried to save more than a run may write; ends the run. */
   exceeded?: unknown;
 }
 
-/** Captures the files at the time of the call, whenever it is performed. */
+/** Captures the files as they are when the call is made, no matter when it is performed. */
 function openForCall(
   run: LiveRun,
   name: string | undefined,

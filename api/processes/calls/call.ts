@@ -1,4 +1,7 @@
-/** One tool call of a run: plan ► (pause ► plan again) ► journal ► perform ► journal. A replayed call gets its journaled reply. */
+/**
+ * One tool call of a run: plan ► (pause ► plan again) ► journal ► perform ► journal. A replayed call gets its
+ * journaled reply.
+ */
 import type { Redactor } from "#api/secrets/redactor.ts";
 import type { AskedCall, CallPlan, CallRefusal, OpenCall, ToolCall, ToolCalls } from "#api/tools/contract.ts";
 import type { OpenStream, SavedAnswer } from "#sdk";
@@ -13,21 +16,21 @@ import { readReply, runEnded, toReply } from "./errors.ts";
 
 const MAX_MESSAGE_CHARACTERS = 4000;
 
-/** What requests that need an approver are made of. */
 export interface ApprovalParts {
   approvalStore: ApprovalStore;
   redactor: Pick<Redactor, "text">;
 }
 
-/** A run, as its calls and questions need it. */
 export interface RequestingRun {
   readonly id: number;
   readonly calls: CallLog;
-  /** Puts the file that an answer became before the run was replayed into the workspace. Rejects if it is gone. */
+  /**
+   * Restores a file saved from an answer before the replay into the workspace. Rejects if the file no longer exists.
+   */
   restoreAnswer(seq: number): Promise<ArtifactSource>;
   /** Returns null if the run has asked no approver and is not a replay. */
   findPauses(): PauseController | null;
-  /** Returns null if the run is over, or no approver can be asked here. */
+  /** Returns null if the run has ended or no approver can be asked here. */
   openPauses(): PauseController | null;
 }
 
@@ -39,7 +42,6 @@ export class RunCall {
   #approval: RunApproval | null = null;
   #hasReply = false;
 
-  /** Without `parts`, no approver can be asked. */
   constructor(tools: ToolCalls, run: RequestingRun, logged: LoggedCall, parts: ApprovalParts | null) {
     this.#tools = tools;
     this.#run = run;
@@ -77,7 +79,7 @@ export class RunCall {
     if (plan.asked !== null) {
       const refusal = await this.#pause(plan.asked, call);
       if (refusal !== null) throw tools.refuse(call, refusal);
-      // Days may have passed.
+      // Plan again: the approval may have taken days.
       plan = await tools.plan(call, plan);
     }
     const refusal = await this.#begin(plan);
@@ -93,13 +95,12 @@ export class RunCall {
     }
   }
 
-  /** Waits for an approver. Returns why the call is not made, or null if it was approved. */
+  /** Waits for an approver. Returns why the call was rejected, or null if it was approved. */
   async #pause(asked: AskedCall, call: OpenCall): Promise<CallRefusal | null> {
     const parts = this.#parts;
     if (parts === null) return NO_APPROVALS;
     const pauses = this.#run.openPauses();
     if (pauses === null) {
-      // The run ended while the call was planned.
       this.#tools.refuse(call, RUN_HAS_ENDED);
       throw runEnded();
     }
@@ -125,14 +126,13 @@ export class RunCall {
     return refuseUnlessApproved(decision.approval, `the call of ${serviceId}.${toolId}`);
   }
 
-  /** Journals that the call starts. Returns why it must not, or null. */
+  /** Returns why the call must not start, or null. */
   async #begin({ destructive }: CallPlan): Promise<CallRefusal | null> {
     this.#logged.called(destructive);
     const pauses = this.#run.findPauses();
     return pauses === null ? null : pauses.journal.begin(this.#logged, this.#approval?.id ?? null);
   }
 
-  /** Journals the reply, if that is needed, before the script gets it. */
   async #recordReply(given: CallReply): Promise<void> {
     if (this.#hasReply) return;
     const { httpStatus } = this.#logged;
@@ -143,7 +143,7 @@ export class RunCall {
     if (this.#approval !== null) pauses?.recordReply();
   }
 
-  /** A streamed answer is the reply, which the script gets before the body. */
+  /** For a streamed answer, the reply is the response head, which the script gets before the body. */
   #recordStreams(open: OpenStream): OpenStream {
     return () => {
       const stream = open();
@@ -170,7 +170,7 @@ export class RunCall {
   }
 }
 
-/** While a request is open its run cannot be left to a later child. */
+/** Marks a request as open while `work` runs. A run with open requests cannot be handed over to a later child. */
 export async function whileOpen<T>(run: RequestingRun, work: () => Promise<T>): Promise<T> {
   run.calls.open += 1;
   try {
@@ -181,7 +181,10 @@ export async function whileOpen<T>(run: RequestingRun, work: () => Promise<T>): 
   }
 }
 
-/** When a run is replayed, a `fetch` request may resolve to another tool, and a file may have changed: then it is another call. */
+/**
+ * Computes the digest that identifies a call. On replay, a `fetch` request may resolve to another tool, or a file may
+ * have changed; the digest then differs, and so it is a different call.
+ */
 function digestAsked(call: LoggedCall, { files, request }: AskedCall): Buffer {
   if (files.length === 0 && request === undefined) return call.digest;
   const { serviceId, toolId } = call;

@@ -1,13 +1,14 @@
-/** Failures of a script's requests to the host, as the script, its journal and its trail state them. */
+/** Errors of a script's requests to the host, as they appear in the script, its journal and its trail. */
 import type { CallEnding, CallReply } from "../model/calls.ts";
 import type { CallStatus } from "../model/event-schemas.ts";
 
-/** A script sees `name`, `message`, `code` and `status`; no stack crosses. */
+/**
+ * Error thrown to a script. Only `name`, `message`, `code` and `status` cross the process boundary; stacks do not.
+ */
 export class ToolError extends Error {
   override readonly name = "ToolError";
   readonly code: string;
   readonly status: number | undefined;
-  /** For the trail. */
   readonly outcome: Exclude<CallStatus, "ok">;
 
   constructor(code: string, message: string, status?: number, outcome: Exclude<CallStatus, "ok"> = "error") {
@@ -24,7 +25,7 @@ export function runEnded(): ToolError {
 
 const FAILED: ReadonlySet<unknown> = new Set<CallStatus>(["error", "denied", "canceled"]);
 
-/** Only errors of the host have an `outcome`; whatever an adapter threw never has one. */
+/** Converts an error into a call ending. Only host errors have an `outcome`; errors thrown by adapters do not. */
 export function endingOf(error: unknown): CallEnding {
   const outcome = error instanceof Error && "outcome" in error ? error.outcome : undefined;
   const message = error instanceof Error ? error.message : String(error);

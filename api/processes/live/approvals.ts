@@ -1,4 +1,7 @@
-/** Approvals of one run: every request an approver was asked about, its state, and which requests still wait for a decision. */
+/**
+ * Approvals of one run: every request an approver was asked about, its state, and the requests that still wait for a
+ * decision.
+ */
 import { retryWhileAway } from "#api/db/retry.ts";
 import { AppError } from "#api/errors.ts";
 import type { CallRefusal } from "#api/tools/contract.ts";
@@ -6,19 +9,16 @@ import type { ApprovalEvent, PreparedApproval, RunApproval } from "../model/call
 import type { Ending } from "../model/records.ts";
 import type { ApprovalState } from "../model/states.ts";
 
-/** A request that an approver is to decide. */
 export interface ApprovalRequest {
   seq: number;
   digest: Buffer;
-  /** Seals the request. Whatever it throws is a refusal. */
+  /** Seals the request. Anything it throws rejects the request. */
   prepare(): PreparedApproval;
   signal: AbortSignal;
 }
 
-/** Whether the run may ask once more. */
 export interface ApprovalRoom {
   maxApprovals: number;
-  /** Returns false if as many processes are paused as may be. */
   hasRoom(): Promise<boolean>;
   isOver(): boolean;
 }
@@ -30,34 +30,30 @@ interface Waiter {
   settle(decision: Decision): void;
 }
 
-/** Decisions kept about approvals that this child does not know yet. */
 const MAX_EARLY_DECISIONS = 1000;
 
 export class PendingApprovals {
   readonly #onEvent: (state: ApprovalState) => void;
   readonly #byId = new Map<string, RunApproval>();
   readonly #waiters = new Map<string, Waiter>();
-  /** Approvals that the database knows. Only these are shown. */
+  /** Ids of approvals that are in the database. Only these are shown. */
   readonly #stored = new Set<string>();
-  /** The database may hold these, and no request waits for them. */
+  /** Ids of approvals that may be in the database although no request waits for them. */
   readonly #withdrawn = new Set<string>();
   /** Decisions that arrived before the approvals of earlier children were read. */
   readonly #early = new Map<string, { state: ApprovalState; reason: string | null }>();
   readonly #events: ApprovalEvent[] = [];
-  /** Called when a request starts or stops waiting. */
   onWaiting: () => void = () => {};
 
-  /** `onEvent` is called when a stored approval was asked for or decided. */
+  /** `onEvent` is called when a stored approval was requested or decided. */
   constructor(onEvent: (state: ApprovalState) => void) {
     this.#onEvent = onEvent;
   }
 
-  /** What happened to stored approvals, in order. */
   get events(): readonly ApprovalEvent[] {
     return this.#events;
   }
 
-  /** Ids of stored approvals that wait for a decision. */
   get pending(): string[] {
     return [...this.#stored].filter((id) => this.#byId.get(id)?.state === "pending");
   }
@@ -71,7 +67,6 @@ export class PendingApprovals {
     return this.#waiters.size > 0;
   }
 
-  /** Approvals that are waited for and that the database does not know. */
   get unstored(): PreparedApproval[] {
     const waited = [...this.#waiters.values()].map(({ approval }) => approval);
     return waited.filter(({ id }) => !this.#stored.has(id)) as PreparedApproval[];
@@ -85,13 +80,13 @@ export class PendingApprovals {
     return this.#byId.values().find((approval) => approval.seq === seq);
   }
 
-  /** Takes over the approvals of earlier children, and what happened to them. Decisions that arrived meanwhile stay. */
+  /** Restores the approvals and events of earlier children. Decisions that arrived meanwhile are preserved. */
   restore(approvals: readonly RunApproval[], events: readonly ApprovalEvent[]): void {
     this.#events.push(...events);
     for (const approval of approvals) {
       this.#stored.add(approval.id);
       this.#byId.set(approval.id, approval);
-      // Approvals and events are read separately: a decision may have come between.
+      // Approvals and events are read separately, so a decision may have arrived in between.
       this.#record(approval);
       const early = this.#early.get(approval.id);
       if (early !== undefined) this.decide(approval.id, early.state, early.reason);
@@ -99,7 +94,7 @@ export class PendingApprovals {
     this.#early.clear();
   }
 
-  /** Waits for a decision. Never rejects, but resolves with a refusal when the signal aborts. */
+  /** Waits for a decision. Never rejects; resolves with a refusal when the signal aborts. */
   async request({ seq, digest, prepare, signal }: ApprovalRequest, room: ApprovalRoom): Promise<Decision> {
     const known = this.find(seq);
     if (known !== undefined && known.state !== "pending") return { approval: known };
@@ -122,7 +117,6 @@ export class PendingApprovals {
     return this.#wait(approval, signal);
   }
 
-  /** Settles the request that waits for it, if the approval was pending. */
   decide(id: string, state: ApprovalState, reason: string | null): void {
     const approval = this.#byId.get(id);
     if (approval === undefined && this.#early.size < MAX_EARLY_DECISIONS)
@@ -138,12 +132,12 @@ export class PendingApprovals {
     for (const approval of approvals) {
       this.#stored.add(approval.id);
       this.#record({ id: approval.id, state: "pending" });
-      // A decision may be known before the database has confirmed the statement that stored the approval.
+      // A decision may arrive before the database confirms the statement that stored the approval.
       if (approval.state !== "pending") this.#record(approval);
     }
   }
 
-  /** The approvals were not stored, or that is not known. */
+  /** Rejects requests whose approvals were not stored, or might not have been. */
   withdraw(approvals: readonly RunApproval[], refusal: CallRefusal): void {
     for (const { id } of approvals) {
       this.#withdrawn.add(id);
@@ -152,7 +146,6 @@ export class PendingApprovals {
     }
   }
 
-  /** The database knows that no request waits for these. */
   recordWithdrawn(ids: readonly string[]): void {
     for (const id of ids) this.#withdrawn.delete(id);
   }
@@ -161,7 +154,7 @@ export class PendingApprovals {
     for (const { settle } of [...this.#waiters.values()]) settle({ refusal });
   }
 
-  /** The run is over: nobody needs to decide any more. */
+  /** Expires pending approvals: the run has ended, so no decision is needed. */
   close(): void {
     for (const id of this.pending) {
       const approval = this.#byId.get(id) as RunApproval;
@@ -171,8 +164,8 @@ export class PendingApprovals {
   }
 
   /**
-   * A script that does not catch a denial ends by it. The error that the script got names the approval by an id that cannot be
-   * guessed, which tells it from any other error.
+   * Explains an ending caused by an uncaught denial. The error contains an approval id that cannot be guessed, which
+   * distinguishes it from any other error.
    */
   explain(ending: Ending): Ending {
     const isOfScript = ending.reason === "script_error" || ending.reason === "unhandled_rejection";
@@ -222,7 +215,7 @@ export class PendingApprovals {
   }
 }
 
-/** `what` names the call or question. Returns null if it was approved. */
+/** Returns null if the request was approved. `what` names the call or question. */
 export function refuseUnlessApproved({ id, state, reason }: RunApproval, what: string): CallRefusal | null {
   switch (state) {
     case "approved":
@@ -271,7 +264,7 @@ function tooMany(maxApprovals: number): CallRefusal {
   };
 }
 
-/** Without a key nothing can be sealed, and what cannot be sealed is not stored. */
+/** Without a key nothing can be sealed, and nothing is stored unsealed. */
 function cannotBeSealed(error: unknown): CallRefusal {
   const why =
     error instanceof AppError && error.code === "secrets_key_missing"

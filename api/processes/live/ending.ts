@@ -1,6 +1,6 @@
 /**
- * Decides how a run ended. The first reason wins: the host's decision before the environment answered, then a kill, then what
- * the environment says.
+ * Determines how a run ended. The first reason wins: a host decision made before the environment answered, then a
+ * kill, then the environment's answer.
  */
 
 import type { Redactor } from "#api/secrets/redactor.ts";
@@ -26,9 +26,8 @@ const MAX_WARNING_CHARACTERS = 2000;
 
 export type EnvironmentAnswer =
   | { kind: "returned"; value: unknown }
-  /** `isNotStarted`: nothing of the script has run, and the host is at fault. */
+  /** `isNotStarted`: the host failed before any of the script ran. */
   | { kind: "threw"; isNotStarted?: boolean }
-  /** The environment did not end the run in the time it had. */
   | { kind: "unconfirmed" };
 
 /**
@@ -40,7 +39,7 @@ export type EnvironmentAnswer =
 export type RunPhase =
   | { is: "running"; isQueued: boolean }
   | { is: "paused" }
-  /** `shown`: the state that readers see until the ending is stored. */
+  /** `shown` is the state that readers see until the ending is stored. */
   | { is: "stopping"; shown: ProcessState; isKilled: boolean; decided: Ending | null }
   | { is: "ended"; shown: ProcessState; ending: Ending }
   | { is: "detached"; shown: ProcessState }
@@ -52,9 +51,7 @@ export interface ReportedError extends ProcessErrorDetail {
 
 export interface EndingInputs {
   answer: EnvironmentAnswer;
-  /** The host's decision while the run was in progress. */
   decided: Ending | null;
-  /** The run was killed before the environment had reported an error. */
   killed: boolean;
   reported: ReportedError | null;
   timeoutMs: number | null;
@@ -102,7 +99,6 @@ function concludeAnswered(
 
 export const KILLED: Ending = { exitState: "canceled", reason: "killed", error: null };
 
-/** Ending of a run whose environment did not enforce the time limit. */
 export function overdue(timeoutMs: number | null): Ending {
   const message = `${timeoutMessage(timeoutMs)} The environment did not end it, so the server did.`;
   return { exitState: "timeout", reason: "timeout", error: errorDetail("TimeoutError", message) };
@@ -118,7 +114,6 @@ function timeoutMessage(timeoutMs: number | null): string {
     : `The run took longer than its timeout of ${timeoutMs} ms.`;
 }
 
-/** What takes the parts of an outcome: a live run. */
 interface OutcomeParts {
   setUsage(usage: Partial<Usage>): void;
   setError(error: string | ErrorDetail): void;
@@ -126,7 +121,10 @@ interface OutcomeParts {
   results: { setWarnings(warnings: readonly RunWarning[], dropped: number): void };
 }
 
-/** Reports the parts of a whole outcome, as older modules do before they answer, and returns the exit state that is left. */
+/**
+ * Splits up the complete outcome that older modules return instead of reporting its parts. Returns the remaining exit
+ * state.
+ */
 export function takeOutcome(live: OutcomeParts, answer: EnvironmentAnswer): EnvironmentAnswer {
   if (answer.kind !== "returned" || !isOutcome(answer.value)) return answer;
   const { exitState, error, result, usage, warnings, droppedWarnings } = answer.value;
@@ -137,7 +135,7 @@ export function takeOutcome(live: OutcomeParts, answer: EnvironmentAnswer): Envi
     if (result !== undefined) live.setResult(result);
     return { kind: "returned", value: exitState };
   } catch {
-    // An error that is neither a text nor a detail: nothing of the outcome can be relied on.
+    // The error is neither a text nor a detail, so the complete outcome is unreliable.
     return { kind: "returned", value: null };
   }
 }
@@ -150,7 +148,7 @@ function isExitState(value: unknown): value is ExecutionExitState {
   return (EXECUTION_EXIT_STATES as readonly unknown[]).includes(value);
 }
 
-/** A reason that does not belong to the exit state is replaced by the first that does. */
+/** Replaces a reason that does not belong to the exit state by the first one that does. */
 function reasonOf(exitState: ExecutionExitState, reported: ExecutionReason | null): ExecutionReason {
   const reasons: readonly ExecutionReason[] = EXECUTION_REASONS[exitState];
   return reported !== null && reasons.includes(reported) ? reported : (reasons[0] as ExecutionReason);
@@ -160,7 +158,9 @@ function withoutReason({ reason: _, ...detail }: ReportedError): ProcessErrorDet
   return detail;
 }
 
-/** Returns a reported error without secrets, cut to what is stored. Throws TypeError for anything but a text or a detail. */
+/**
+ * Redacts a reported error and cuts it to its storage limit. Throws TypeError for anything but a text or a detail.
+ */
 export function parseReportedError(
   error: string | ErrorDetail,
   redactor: Pick<Redactor, "text">,
@@ -171,7 +171,7 @@ export function parseReportedError(
       "setError takes a message or { name, message, stack?, line?, column?, file?, reason? }.",
     );
   }
-  // Secrets go first: half of one would not be recognised.
+  // Redacts before cutting, because half a secret would not be recognized.
   const clean = (text: string, maxCharacters: number) => cut(redactor.text(text), maxCharacters);
   return {
     name: clean(typeof detail.name === "string" ? detail.name : "Error", MAX_NAME_CHARACTERS),
@@ -184,7 +184,9 @@ export function parseReportedError(
   };
 }
 
-/** @throws ZodError for anything but a warning. Secrets go before the cut: half of one would not be recognised. */
+/**
+ * Redacts before cutting, because half a secret would not be recognized. Throws ZodError for anything but a warning.
+ */
 export function parseWarning(warning: RunWarning, redactor: Pick<Redactor, "text">): RunWarning {
   const { message, path } = warning;
   return runWarningSchema.parse({
@@ -202,7 +204,7 @@ function positiveOrNull(value: unknown): number | null {
   return typeof value === "number" && Number.isSafeInteger(value) && value > 0 ? value : null;
 }
 
-/** Postgres text cannot hold a NUL. */
+/** Removes NUL, which Postgres text cannot contain. */
 export function withoutNul(text: string): string {
   return text.replaceAll("\0", "\ufffd");
 }

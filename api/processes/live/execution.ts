@@ -1,4 +1,3 @@
-/** What a run has of its environment and server: its execution, its usage, its files. */
 import { performance } from "node:perf_hooks";
 import { type Deadline, startDeadline } from "#runner/host/deadline.ts";
 import { type StoredFile, Workspace } from "#runner/workspace/workspace.ts";
@@ -14,20 +13,20 @@ import type { FileRefusal, ProcessArtifact } from "../model/files.ts";
 import type { ProcessRow } from "../model/records.ts";
 import type { EnvironmentAnswer } from "./ending.ts";
 
-/** How long an environment may take to confirm a kill before the process ends without it. */
+/** Time an environment has to confirm a kill before the process ends without confirmation. */
 export const KILL_GRACE_MS = 10_000;
 
-/** The largest that a Postgres integer holds. */
 const MAX_INTEGER_MB = 2_147_483_647;
 
-/** The memory limit of a run. Null only when nothing was asked for and the environment does not say what it gives. */
+/**
+ * Returns the memory limit of a run, or null if none was requested and the environment does not report its default.
+ */
 export function memoryInForce(askedMb: number | null, status: EnvironmentStatus | null): number | null {
   if (askedMb === null) return status?.limits.memoryMb ?? null;
   return Math.min(askedMb, status?.limits.maxMemoryMb ?? MAX_INTEGER_MB, MAX_INTEGER_MB);
 }
 
 export class RunExecution {
-  /** Resolves when the environment has answered, however late. */
   readonly confirmed: Promise<void>;
   readonly #eid: number;
   readonly #module: EnvironmentModule;
@@ -48,7 +47,10 @@ export class RunExecution {
     this.#resolveConfirmed = resolve;
   }
 
-  /** Never rejects. Resolves with `unconfirmed` if the environment does not end the run in the time `requestEnd` gave it. */
+  /**
+   * Executes the run. Never rejects; resolves with `unconfirmed` if the environment misses the deadline set by
+   * `requestEnd`.
+   */
   async run(input: ExecutionInput): Promise<EnvironmentAnswer> {
     if (this.#isEndAsked) {
       this.#resolveConfirmed();
@@ -62,11 +64,11 @@ export class RunExecution {
     }
   }
 
-  /** Asks the environment to end the run and waits `graceMs` for it at most; a later call may shorten the wait. */
+  /** Asks the environment to end the run and waits at most `graceMs`. A later call may shorten the wait. */
   requestEnd(graceMs: number): void {
     const isAskedAgain = this.#isEndAsked;
     this.#isEndAsked = true;
-    // Before `run`: it returns at once.
+    // If called before `run`, then `run` returns at once.
     if (!this.#isBegun || this.#isAnswered) return;
     const atMs = performance.now() + graceMs;
     if (this.#deadline === null || atMs < this.#deadline.atMs) {
@@ -124,24 +126,26 @@ export class RunExecution {
 
 const MEASURED = ["startMs", "cpuMs", "peakMemoryBytes"] as const;
 
-/** Added to the time limit: an environment may wait for a process more than once before the time of a run begins. */
+/**
+ * Added to the time limit, because an environment may wait for a process more than once before the run's clock
+ * starts.
+ */
 export const BACKSTOP_MS = 60_000;
 
 /**
- * The environment's measurements, and the host's clock, which stops while the run waits for an approver. Every environment
- * enforces the time limit itself, more closely; the backstop here ends a run that a module has lost.
+ * Usage measured by the environment and by the host, whose clock stops while the run waits for an approver.
+ * Environments enforce the time limit more precisely; the backstop here ends a run that a module has lost.
  */
 export class RunUsage {
   readonly #timeoutMs: number | null;
   readonly #onOverdue: () => void;
   #backstop: Deadline;
   #measured: Usage;
-  /** Start of the run's own time: later by its pauses. */
   #startedMs = performance.now();
   #pausedSinceMs: number | null = null;
   #wallMs: number | null = null;
 
-  /** `onOverdue` is called at most once, if the run takes longer than its limit and `BACKSTOP_MS`. */
+  /** `onOverdue` is called at most once, when the run exceeds its limit by `BACKSTOP_MS`. */
   constructor(
     { queuedAt, startedAt, timeoutMs }: Pick<ProcessRow, "queuedAt" | "startedAt" | "timeoutMs">,
     onOverdue: () => void,
@@ -153,22 +157,21 @@ export class RunUsage {
     this.#measured = { queuedMs, startMs: 0, wallMs: 0, cpuMs: 0, peakMemoryBytes: 0, toolCalls: 0 };
   }
 
-  /** Continues from what was used before the run was replayed. */
   restore(usage: Usage): void {
     this.#measured = { ...usage };
     this.#startedMs -= usage.wallMs;
     this.#backstop[Symbol.dispose]();
-    // The replay may take as long as the run did before, and longer.
+    // A replay may take as long as the run did before, or longer.
     this.#backstop = this.#startBackstop(2 * usage.wallMs);
   }
 
-  /** While the run waits for its turn in the environment, only the backstop stops. */
+  /** Stops the clock, but not the backstop, while the run is queued by its environment. */
   setQueued(isQueued: boolean): void {
     if (isQueued) this.#backstop.pause();
     else this.#backstop.resume();
   }
 
-  /** Keeps what an environment measures; queueing, wall time and calls are counted here. */
+  /** Stores the environment's measurements. Queueing, wall time and calls are measured here. */
   report(usage: Partial<Usage>): void {
     for (const name of MEASURED) {
       const value = usage[name];
@@ -211,16 +214,15 @@ export class RunUsage {
   }
 }
 
-/** Milliseconds without the noise of binary fractions. */
+/** Rounding to microseconds removes floating-point noise. */
 function toMicroseconds(ms: number): number {
   return Math.round(ms * 1000) / 1000;
 }
 
 const NO_FILES = new Workspace({ files: [], maxBytes: 0, maxFiles: 0 }).snapshot();
 
-/** The workspace of a run, opened at its first use, and what becomes of the files that the run wrote. */
+/** The run's workspace, opened at first use, and the artifacts stored from it. */
 export class RunFiles {
-  /** Written files that are stored; reported with the ending. */
   artifacts: readonly ProcessArtifact[] = [];
   isOverQuota = false;
   readonly #isGiven: boolean;
@@ -235,7 +237,7 @@ export class RunFiles {
     this.#opened = opened;
   }
 
-  /** @throws once the run's resources were disposed of. */
+  /** Throws if the run's resources have been disposed of. */
   get workspace(): Workspace {
     if (this.#workspace === null) {
       const workspace = this.#open();
@@ -245,12 +247,12 @@ export class RunFiles {
     return this.#workspace;
   }
 
-  /** Returns the files as they are now, without opening a workspace for a run that has no files. */
+  /** Returns the current files, without opening a workspace for a run that has none. */
   snapshot(): CallFiles {
     return this.#workspace !== null || this.#isGiven ? this.workspace.snapshot() : NO_FILES;
   }
 
-  /** Aborts some time after a kill or the server's shutdown: no wait for a store continues then. */
+  /** Aborts some time after a kill or the server's shutdown, so that no wait for a store continues. */
   get cut(): AbortSignal {
     this.#cut ??= new AbortController();
     return this.#cut.signal;
@@ -266,13 +268,12 @@ export class RunFiles {
     return this.#workspace?.artifacts() ?? [];
   }
 
-  /** Why files are not kept, or null if all that the run wrote are. */
   get refused(): FileRefusal | null {
     return this.isOverQuota ? "quota" : (this.#workspace?.exceeded ?? null);
   }
 }
 
-/** Creating the reason costs more than the rest of an ending. */
+/** Avoids creating an abort reason, which costs more than the rest of an ending. */
 export function abortOnce(controller: AbortController, reason?: Error): void {
   if (controller.signal.aborted) return;
   controller.abort(reason ?? new DOMException("The run has ended.", "AbortError"));

@@ -1,5 +1,5 @@
 /**
- * The runs in memory, by process id, and the listeners to changes of a process: long-polls, blocking requests and event
+ * Runs in memory by process id, and the listeners for process changes: long-polls, blocking requests and event
  * streams. A notification carries only the id; the listener reads what it needs.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
@@ -7,9 +7,11 @@ import type { LiveRun } from "./run.ts";
 
 export class RunRegistry {
   readonly #runs = new Map<number, LiveRun>();
-  /** Ids whose last run ended without the environment's confirmation: late reports may still name them. */
+  /** Ids whose last run ended without confirmation by the environment. Late reports may still name them. */
   readonly #unconfirmed = new Set<number>();
-  /** The run that an environment executes: set in everything that `execute` does or starts, even after its end. */
+  /**
+   * The run that an environment executes. Available in everything `execute` does or starts, even after the run's end.
+   */
   readonly executing = new AsyncLocalStorage<Pick<LiveRun, "id" | "rights">>();
 
   /** Includes detached runs whose child has not exited yet. */
@@ -17,14 +19,14 @@ export class RunRegistry {
     return this.#runs.size;
   }
 
-  /** Runs that count for admission: those that are not paused. */
+  /** Number of runs that count for admission: those that are not paused. */
   get active(): number {
     let active = 0;
     for (const live of this.#runs.values()) if (live.state !== "paused") active += 1;
     return active;
   }
 
-  /** Excludes detached runs: the database shows them. */
+  /** Excludes detached runs, which the database shows. */
   get(id: number): LiveRun | undefined {
     const live = this.#runs.get(id);
     return live?.phase === "detached" ? undefined : live;
@@ -53,7 +55,9 @@ export class RunRegistry {
     if (this.#runs.get(live.id) === live) this.#runs.delete(live.id);
   }
 
-  /** Environments name runs by process id only, so the id must not run again until the old run has ended there. */
+  /**
+   * Environments identify runs by process id only, so the id must not run again until its old run has ended there.
+   */
   holdUntil(id: number, confirmed: Promise<void>): void {
     this.#unconfirmed.add(id);
     void confirmed.then(() => this.#unconfirmed.delete(id));
@@ -69,23 +73,24 @@ type Listener = (change: ProcessChange) => void;
 
 export class ProcessFeed {
   readonly #listeners = new Map<number, Set<Listener>>();
-  /** Listeners to the states of every process. */
   readonly #listenersOfAll = new Set<Listener>();
   readonly #closed = new AbortController();
 
-  /** Aborts when the server stops: all waits end. */
+  /** Aborts when the server stops, which ends all waits. */
   get closed(): AbortSignal {
     return this.#closed.signal;
   }
 
-  /** Number of listeners, over all processes. */
   get size(): number {
     let size = this.#listenersOfAll.size;
     for (const listeners of this.#listeners.values()) size += listeners.size;
     return size;
   }
 
-  /** With id null: to the states of every process, without output, which comes too often for a list. */
+  /**
+   * Listens to one process or, with id null, to the states of all processes. The latter excludes output, which
+   * changes too often.
+   */
   listen(id: number | null, listener: Listener): Disposable {
     if (id === null) {
       this.#listenersOfAll.add(listener);
@@ -120,13 +125,13 @@ export class ProcessFeed {
 
 export type WakeReason = "changed" | "time" | "aborted";
 
-/** Waits for changes, one after another: a change between two waits is not lost, and many count as one. */
+/** Waits for successive changes. A change between two waits is not lost; several changes count as one. */
 export class ChangeWaiter implements Disposable {
   readonly #subscription: Disposable;
   #changed = false;
   #wake: ((reason: WakeReason) => void) | null = null;
 
-  /** With id null: every process. `only: "state"` ignores output. */
+  /** With id null, waits for any process. `only: "state"` ignores output. */
   constructor(feed: ProcessFeed, id: number | null, only?: "state") {
     this.#subscription = feed.listen(id, (change) => {
       if (only !== undefined && change !== only) return;
@@ -135,7 +140,6 @@ export class ChangeWaiter implements Disposable {
     });
   }
 
-  /** Waits for a change since the last wait, for at most `maxMs`. */
   async next(maxMs: number, signals: readonly AbortSignal[]): Promise<WakeReason> {
     if (signals.some((signal) => signal.aborted)) return "aborted";
     if (!this.#changed) {

@@ -1,4 +1,7 @@
-/** What the environment reports of a run, without secrets and within limits: streams, merged output, result, error, warnings. */
+/**
+ * A run's results as reported by its environment, redacted and limited: streams, merged output, result, error and
+ * warnings.
+ */
 import type { Redactor } from "#api/secrets/redactor.ts";
 import { measureDepth } from "#kernel/json-depth.ts";
 import { boundWarnings } from "#runner/host/outcome.ts";
@@ -9,15 +12,12 @@ import { RunStreams } from "./streams.ts";
 
 export class RunResults {
   readonly streams: RunStreams;
-  /** JSON text of what the script returned. */
   result: string | null = null;
-  /** The first error reported. */
   error: ReportedError | null = null;
-  /** Packages that the run imported, in order. */
   packages: readonly PackageUse[] = [];
   readonly #limits: RunLimits;
   readonly #redactor: Redactor;
-  /** Null as long as nothing was emitted, as in most runs. */
+  /** Null until the script emits output, which most runs never do. */
   #output: OutputMerge | null = null;
   readonly #inputWarnings: RunWarning[] = [];
   #scriptWarnings: readonly RunWarning[] = [];
@@ -30,7 +30,7 @@ export class RunResults {
     this.streams = new RunStreams({ stdout: limits.maxStdoutBytes, stderr: limits.maxStderrBytes }, redactor);
   }
 
-  /** Returns why the value is refused, or null. */
+  /** Returns why the value is invalid, or null. */
   setResult(value: unknown): string | null {
     const json = toCleanJsonText("The result", value, this.#limits.maxResultBytes, this.#redactor);
     if (!json.ok) return json.problem;
@@ -38,7 +38,7 @@ export class RunResults {
     return null;
   }
 
-  /** Merges emitted output, or changes nothing and returns why it is refused. */
+  /** Merges emitted output. If it is invalid, changes nothing and returns why; otherwise returns null. */
   emit(data: Record<string, unknown>): string | null {
     this.#output ??= new OutputMerge(this.#limits.maxOutputBytes, this.#redactor);
     return this.#output.merge(data);
@@ -64,7 +64,7 @@ export class RunResults {
     this.packages = [...this.packages, { name, version, digest }];
   }
 
-  /** Lists warnings about the input, then about the calls, then about the script. */
+  /** Lists warnings about the input first, then about calls, then about the script. */
   listWarnings(
     calls: { warnings: readonly RunWarning[]; droppedWarnings: number } | null,
   ): readonly RunWarning[] {
@@ -75,7 +75,6 @@ export class RunResults {
     );
   }
 
-  /** Returns what emissions after the given number have set, as JSON text of one object. */
   outputSince(outputs: number): string {
     return this.#output?.textSince(outputs) ?? "{}";
   }
@@ -84,7 +83,7 @@ export class RunResults {
     return this.#output?.membersSince(outputs) ?? [];
   }
 
-  /** The streams are views, valid until the next write. */
+  /** Returns streams as views, valid until the next write. */
   read() {
     return {
       ...this.streams.read(),
@@ -97,11 +96,13 @@ export class RunResults {
 interface OutputMember {
   text: string;
   bytes: number;
-  /** The emission that set it last. */
   version: number;
 }
 
-/** The merged output of a run: shallow, later keys win, bounded. Each key is kept as the JSON text it was emitted with. */
+/**
+ * Merged output of a run. The merge is shallow, later keys win, and the size is limited. Each member is stored as the
+ * JSON text it was emitted with.
+ */
 export class OutputMerge {
   readonly #maxBytes: number;
   readonly #redactor: Redactor;
@@ -114,12 +115,11 @@ export class OutputMerge {
     this.#redactor = redactor;
   }
 
-  /** Number of emissions: a reader's position. */
+  /** Number of emissions so far, which is a reader's position. */
   get version(): number {
     return this.#version;
   }
 
-  /** Bytes of `text()`. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -159,7 +159,7 @@ export class OutputMerge {
     return this.textSince(0);
   }
 
-  /** Returns names and whole members that emissions after `version` have set, as JSON text. */
+  /** Returns the complete members set by emissions after `version`, as JSON text. */
   membersSince(version: number): { name: string; member: string }[] {
     return [...this.#members]
       .filter(([, member]) => member.version > version)
@@ -179,7 +179,10 @@ export const MAX_VALUE_DEPTH = 512;
 
 export type JsonText = { ok: true; text: string; bytes: number } | { ok: false; problem: string };
 
-/** Writes a value as JSON; `undefined` becomes `null`. Refuses cycles, bigints, nesting beyond 512 levels and more than `maxBytes`. */
+/**
+ * Serializes a value as JSON; `undefined` becomes `null`. Rejects cycles, bigints, nesting beyond 512 levels and more
+ * than `maxBytes`.
+ */
 export function toJsonText(what: string, value: unknown, maxBytes: number): JsonText {
   let text: string | undefined;
   try {
@@ -200,7 +203,7 @@ export function toJsonText(what: string, value: unknown, maxBytes: number): Json
   return { ok: true, text, bytes };
 }
 
-/** Like `toJsonText`, without secrets. The limit applies before they are replaced. */
+/** Like `toJsonText`, but redacts secrets. The limit applies before redaction. */
 export function toCleanJsonText(
   what: string,
   value: unknown,

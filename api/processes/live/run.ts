@@ -1,4 +1,4 @@
-/** One run while it is in memory. Knows no database; the pipeline (api/processes/run.ts) moves it along. */
+/** One run while it is in memory. Does not access the database; the pipeline in api/processes/run.ts drives it. */
 import { RUN_LEFT } from "#api/bounds/call-clock.ts";
 import type { Redactor } from "#api/secrets/redactor.ts";
 import type { CallCaller } from "#api/tools/contract.ts";
@@ -23,18 +23,17 @@ import { abortOnce, KILL_GRACE_MS, type RunExecution, RunFiles, RunUsage } from 
 import { RunResults } from "./results.ts";
 import type { StreamName } from "./streams.ts";
 
-/** What a killed run wrote is stored within this time, or not at all. */
+/** Time to store the files of a killed run before they are dropped. */
 const KILL_STORING_MS = 3000;
 
 export interface LiveRunOptions
   extends Pick<LiveRun, "environment" | "execution" | "submitted" | "memoryMb"> {
   row: ProcessRow;
-  /** While the run is paused another run may have its slot. */
+  /** Slot that other runs may use while this run is paused. */
   slot: { giveUp(): void; takeBack(): void };
   limits: RunLimits;
   openWorkspace: () => Workspace;
   redactor: Redactor;
-  /** Called after every change that a reader could see. */
   onChange: (change: "state" | "data") => void;
   onOverdue: () => void;
 }
@@ -47,15 +46,14 @@ export class LiveRun {
   readonly submitted: Submitted;
   readonly memoryMb: number | null;
   readonly isReplay: boolean;
-  /** Calls may do only what both its submitter and its starter may. */
+  /** Calls are limited to what both the submitter and the starter may do. */
   readonly rights: Pick<CallCaller, "keyId" | "startedBy">;
   readonly usageClock: RunUsage;
   readonly results: RunResults;
   readonly files: RunFiles;
-  /** Parts that are stored already, in case this server dies. */
   progress: RunProgress | null = null;
   readonly begunMs = performance.now();
-  /** Resources of the run; the pipeline disposes them when no child of this server holds the run any more. */
+  /** Resources of the run. The pipeline disposes of them once no child on this server holds the run. */
   readonly opened = new DisposableStack();
 
   readonly #options: LiveRunOptions;
@@ -113,20 +111,20 @@ export class LiveRun {
     return this.#phase.is;
   }
 
-  /** The state that readers see; `idle` only once the ending is stored. */
+  /** State shown to readers. Becomes `idle` only after the ending is stored. */
   get state(): ProcessState {
     const phase = this.#phase;
     if (phase.is === "running") return phase.isQueued ? "queued" : "running";
     return phase.is === "paused" ? "paused" : phase.shown;
   }
 
-  /** Reports of the environment do not count any more. */
+  /** True once reports from the environment are ignored. */
   get isOver(): boolean {
     const { is } = this.#phase;
     return is === "ended" || is === "detached" || is === "stored";
   }
 
-  /** Aborts when the run is killed or over. */
+  /** Aborts when the run is killed or has ended. */
   get signal(): AbortSignal {
     this.#over ??= new AbortController();
     if (this.phase !== "running" && this.phase !== "paused") abortOnce(this.#over);
@@ -152,13 +150,13 @@ export class LiveRun {
     return this.results.listWarnings(this.#log);
   }
 
-  /** What readers see of the run so far. Streams are views, valid until the next write. */
+  /** Returns what readers see of the run so far. Streams are views, valid until the next write. */
   snapshot(): RunSnapshot {
     const { usage, warnings, results } = this;
     return { ...results.read(), calls: this.#log?.all ?? [], usage, packages: results.packages, warnings };
   }
 
-  /** The environment queues by itself, or has started the script. */
+  /** Called when the environment queues the run or starts its script. */
   setState(state: ExecutionState): void {
     const phase = this.#phase;
     const isQueued = state === "queued";
@@ -194,7 +192,7 @@ export class LiveRun {
     if (!this.isOver) this.usageClock.report(usage);
   }
 
-  /** It waits for an approver: its clock stops, and another run may have its slot. */
+  /** Pauses for an approver: the clock stops and other runs may use the slot. */
   pause(): void {
     if (this.phase !== "running") return;
     this.#phase = { is: "paused" };
@@ -211,7 +209,10 @@ export class LiveRun {
     this.#options.onChange("state");
   }
 
-  /** Ends the child, not the run: a later child replays it. Calls are not canceled by that, so their trail stays as it is. */
+  /**
+   * Ends the child but not the run, which a later child replays. Calls are not canceled, so their trail stays
+   * unchanged.
+   */
   detach(): void {
     this.#phase = { is: "detached", shown: this.state };
     this.usageClock.stopBackstop();
@@ -232,7 +233,7 @@ export class LiveRun {
     this.#options.onChange("state");
   }
 
-  /** Ends the run by the host's own decision. The first one counts. */
+  /** The first decision wins. */
   decide(ending: Ending): void {
     if (this.isOver || this.#decided !== null) return;
     if (this.#phase.is === "stopping") this.#phase.decided = ending;
@@ -240,7 +241,7 @@ export class LiveRun {
     this.#stopChild();
   }
 
-  /** The environment has answered, or never will. Returns the ending to store. */
+  /** Call when the environment has answered or never will. Returns the ending to store. */
   conclude(answer: EnvironmentAnswer): RunEnding {
     this.results.streams.end();
     this.usageClock.stop();
@@ -267,7 +268,7 @@ export class LiveRun {
     };
   }
 
-  /** The database holds the ending as this row. Null if another server ended the run: then only the database shows it. */
+  /** Records the stored ending. With null, another server ended the run, and only the database shows it. */
   recordStored(row: ProcessRow | null): void {
     const { ending } = this;
     if (row === null || ending === null) this.#phase = { is: "detached", shown: "idle" };
@@ -286,7 +287,6 @@ export class LiveRun {
     if (problem !== null) this.decide(failedWith("output_limit", "OutputLimitError", problem));
   }
 
-  /** No call outlives the run. */
   #endCalls(): void {
     this.usageClock.stopBackstop();
     this.#log?.cutOff("The run of this call has ended.");

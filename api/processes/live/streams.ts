@@ -1,4 +1,4 @@
-/** What a script writes to its two streams: without secrets, within a limit, with the level of each range. */
+/** The two output streams of a script: redacted, limited in size, and with the level of each range. */
 import { StringDecoder } from "node:string_decoder";
 import type { ByteStreamRedactor, Redactor } from "#api/secrets/redactor.ts";
 import type { PrintLevel } from "#sdk";
@@ -20,11 +20,12 @@ export class RunStreams {
     this.#redactors = { stdout: redactor.createByteStream(), stderr: redactor.createByteStream() };
   }
 
-  /** Returns false if nothing of it was kept. */
+  /** Returns false if nothing was stored. */
   write(stream: StreamName, data: Buffer, level?: PrintLevel): boolean {
     if (this[stream].truncated) return false;
     this.#keep(stream, this.#redactors[stream].push(data, level));
-    // Counted before redaction, as the environment counts: a shorter text must not make room for what it dropped.
+    // Counted before redaction, like the environment does, so that shorter redacted text does not make room for
+    // dropped data.
     this.#received[stream] += data.length;
     if (this.#received[stream] > this.#maxBytes[stream]) {
       this.#keep(stream, this.#redactors[stream].cut());
@@ -65,23 +66,23 @@ export class RunStreams {
 }
 
 const FIRST_CAPACITY_BYTES = 1024;
-/** Ranges kept of one stream. Lines beyond them get the default level of the stream. */
+/** Maximum number of ranges stored per stream. Lines beyond them get the stream's default level. */
 const MAX_LEVEL_RANGES = 1000;
 
 export interface StreamSlice {
   text: string;
-  /** Position after the slice. */
   end: number;
 }
 
-/** A slice of one level. Without `level` it has the default level of the stream. */
+/** Stream slice with a single level. Without `level` it has the stream's default level. */
 export interface LevelSlice extends StreamSlice {
   level?: PrintLevel;
 }
 
-/** Joins characters split across writes; invalid UTF-8 becomes U+FFFD. A line replaces whatever goes beyond `maxBytes`. */
+/**
+ * Joins characters split across writes; invalid UTF-8 becomes U+FFFD. A notice replaces everything beyond `maxBytes`.
+ */
 export class StreamCapture {
-  /** Level of the following writes. */
   level: PrintLevel | undefined;
   readonly levels: LevelRange[] = [];
   readonly #name: string;
@@ -109,12 +110,12 @@ export class StreamCapture {
     this.#append(this.#decoder.write(chunk));
   }
 
-  /** Call after the last write: an unfinished character becomes U+FFFD. */
+  /** Call after the last write: turns an incomplete character into U+FFFD. */
   end(): void {
     if (!this.#truncated) this.#append(this.#decoder.end());
   }
 
-  /** A view, valid until the next write. */
+  /** Returns a view, valid until the next write. */
   bytes(): Buffer {
     return this.#buffer.subarray(0, this.#length);
   }
@@ -140,7 +141,6 @@ export class StreamCapture {
     else if (this.levels.length < MAX_LEVEL_RANGES) this.levels.push([this.#length, end, level]);
   }
 
-  /** Keeps nothing more, and adds a line that says so. */
   truncate(): void {
     if (this.#truncated) return;
     this.#truncated = true;
@@ -162,14 +162,17 @@ export class StreamCapture {
   }
 }
 
-/** Returns at most `maxBytes` of valid UTF-8 from a position, ending between characters, or null at the end. */
+/**
+ * Returns at most `maxBytes` of valid UTF-8 from a position, ending between characters. Returns null at the end of
+ * the stream.
+ */
 export function sliceUtf8(bytes: Buffer, start: number, maxBytes: number): StreamSlice | null {
   if (start >= bytes.length) return null;
   const end = start + characterBoundary(bytes.subarray(start), maxBytes);
   return { text: bytes.toString("utf8", start, end), end };
 }
 
-/** Like `sliceUtf8`, but the slice ends where another level begins. */
+/** Like `sliceUtf8`, but ends the slice where the level changes. */
 export function sliceLevel(
   bytes: Buffer,
   ranges: readonly LevelRange[],
@@ -184,11 +187,11 @@ export function sliceLevel(
   return slice && { ...slice, level };
 }
 
-/** Returns the largest cut of at most `maxBytes` that splits no character. */
+/** Returns the largest length up to `maxBytes` that splits no character. */
 function characterBoundary(bytes: Buffer, maxBytes: number): number {
   if (maxBytes >= bytes.length) return bytes.length;
   let cut = Math.max(maxBytes, 0);
-  // A byte 10xxxxxx continues the character before it; a character has at most three of them.
+  // A byte 10xxxxxx continues the previous character, which has at most three of them.
   while (cut > 0 && ((bytes[cut] ?? 0) & 0xc0) === 0x80) cut -= 1;
   return cut;
 }

@@ -7,15 +7,15 @@ import type { CallEnding, TrailCall } from "../model/calls.ts";
 import { parseWarning, withoutNul } from "./ending.ts";
 
 export const MAX_TRAIL_CALLS = 10_000;
-/** Limit of one call's parameters or result in the trail, as JSON text. */
+/** JSON bytes of one call's parameters or result. */
 export const MAX_PREVIEW_BYTES = 16 * 1024;
-/** Limit of all previews of a run. Later calls are recorded without values. */
+/** Maximum bytes of all previews in a run. Later calls are recorded without values. */
 export const MAX_TRAIL_PREVIEW_BYTES = 8 * 1024 * 1024;
 
 const MAX_ERROR_CHARACTERS = 2000;
 const MAX_ID_CHARACTERS = 500;
 
-/** A call as the script requested it. `seq` is its place among all requests of the run to the host. */
+/** A call as the script requested it. `seq` is its position among all requests of the run to the host. */
 export interface RequestedCall extends ToolPath {
   seq: number;
   parameters: Record<string, unknown>;
@@ -23,12 +23,12 @@ export interface RequestedCall extends ToolPath {
 }
 
 export class Trail {
-  /** In order of issue. */
+  /** Calls in order of issue. */
   readonly all: TrailCall[] = [];
-  /** In order of ending. */
+  /** Calls in order of ending. */
   readonly ended: TrailCall[] = [];
   readonly #redactor: Pick<Redactor, "text" | "jsonText">;
-  /** Number of warnings of all calls; only MAX_WARNINGS are kept. */
+  /** Number of warnings of all calls. Only MAX_WARNINGS are stored. */
   #warnings = 0;
   #previewBytes = 0;
 
@@ -48,7 +48,6 @@ export class Trail {
     return this.all.length >= MAX_TRAIL_CALLS;
   }
 
-  /** Takes over the trail of an earlier child of the run. */
   restore(calls: readonly TrailCall[]): void {
     this.all.push(...calls);
     const ended = calls.filter(({ position }) => position !== null);
@@ -112,17 +111,16 @@ export class Trail {
     this.ended.push(entry);
   }
 
-  /** Secrets go before the cut: half of one would not be recognised. */
+  /** Redacts before cutting, because half a secret would not be recognized. */
   #clean(text: string, maxCharacters: number): string {
     return withoutNul(this.#redactor.text(text).slice(0, maxCharacters));
   }
 
-  /** `bytes` is the size of the whole value. */
   #preview(value: unknown): Preview {
     let text: string;
     try {
       text = JSON.stringify(value) ?? "null";
-      // Readers of the trail must not round integers.
+      // Keeps the digits of large integers, so that readers of the trail do not round them.
       if (mayHoldLargeInteger(text)) text = JSON.stringify(withDigits(value));
       text = this.#redactor.jsonText(text);
     } catch {

@@ -1,9 +1,9 @@
-/** A request as 32 bytes: equal requests have equal digests, however their members were ordered. */
+/** Request digests of 32 bytes. Equal requests have equal digests, regardless of member order. */
 import { createHash } from "node:crypto";
 import type { ToolPath } from "#api/tools/contract.ts";
 import { isRawInteger } from "#sdk";
 
-/** SHA-256. `parameters` are JSON data; `saveAs` names the file that the answer becomes. */
+/** Returns the SHA-256 digest. `parameters` are JSON data; `saveAs` names the file the answer is saved to. */
 export function digestCall(
   { serviceId, toolId }: ToolPath,
   parameters: unknown,
@@ -12,12 +12,11 @@ export function digestCall(
   return digest(["call", serviceId, toolId, parameters, ...(saveAs === undefined ? [] : [saveAs])]);
 }
 
-/** SHA-256. */
 export function digestQuestion(request: { message: string; schema?: unknown }): Buffer {
   return digest(["ask", request.message, request.schema ?? null]);
 }
 
-/** SHA-256. `body` is the JSON that a client has sent, before anything was filled in. */
+/** Returns the SHA-256 digest. `body` is the JSON the client sent, before defaults were filled in. */
 export function digestBody(body: unknown): Buffer {
   return digest(["body", body]);
 }

@@ -1,4 +1,3 @@
-/** Schemas of the tool calls and live events of a process. */
 import { z } from "zod";
 import { EXECUTION_EXIT_STATES, runWarningSchema } from "#sdk";
 import { processArtifactSchema } from "./files.ts";
@@ -55,16 +54,16 @@ const endingSchema = z.object({
   error: z.string().nullable(),
 });
 
-/** Event name -> its data, on `GET /processes/:id/events`. */
+/** Event name -> data, for `GET /processes/:id/events`. */
 export const processEventSchemas = {
   state: endingSchema,
-  /** `level`: of lines that were printed with `console.debug` or `console.warn`. An event has one level. */
+  /** `level` marks lines printed with `console.debug` or `console.warn`. Each event has one level. */
   stdout: z.object({ text: z.string(), level: z.enum(["debug", "warn"]).optional() }),
   stderr: z.object({ text: z.string(), level: z.enum(["debug", "warn"]).optional() }),
-  /** Keys to merge into what the client has: shallow, later ones win. */
+  /** Keys to merge into the client's output. The merge is shallow; later keys win. */
   output: z.record(z.string(), z.unknown()),
   call: toolCallSchema,
-  /** When the run has ended: each file that it left. */
+  /** Sent after the run has ended, once for each file it produced. */
   artifact: processArtifactSchema,
   approval: z.object({ id: z.string(), state: z.enum(["pending", "approved", "denied", "expired"]) }),
   end: endingSchema.extend({ warnings: z.array(runWarningSchema) }),

@@ -1,10 +1,7 @@
-/** What a process is given as files and what its run leaves: as clients send and see it. */
-
 import { z } from "zod";
 import { checkFileName } from "#kernel/file-names.ts";
 import type { Spools } from "#runner/workspace/spool.ts";
 
-/** Given to a run, and left by one. */
 export const MAX_FILES = 1000;
 
 const fileSourceSchema = z.union(
@@ -23,7 +20,7 @@ const fileSourceSchema = z.union(
 
 const MAX_SHOWN_CHARACTERS = 100;
 
-/** Values of members are not shown: they may be content. */
+/** Omits member values, because they may be file content. */
 function describeSource(input: unknown): string {
   if (typeof input === "string") return 'a text: write {"text": "…"}';
   if (input === null) return "null";
@@ -33,7 +30,7 @@ function describeSource(input: unknown): string {
   return `{${members.join(", ").slice(0, MAX_SHOWN_CHARACTERS).toWellFormed()}}`;
 }
 
-/** By name: where the content comes from. */
+/** File name -> content source. */
 export const givenFilesSchema = z
   .record(z.string(), fileSourceSchema)
   .superRefine((files, context) => {
@@ -60,7 +57,6 @@ export const givenFilesSchema = z
   .describe("Files that the script finds in its workspace, by name.");
 export type GivenFiles = z.output<typeof givenFilesSchema>;
 
-/** Of a script among its files. */
 export const scriptNameSchema = z.string().superRefine((name, context) => {
   const wrong = checkFileName(name);
   if (wrong !== null) context.addIssue({ code: "custom", message: `The file name ${wrong}.` });
@@ -77,55 +73,54 @@ export const processArtifactSchema = z
 export type ProcessArtifact = z.output<typeof processArtifactSchema>;
 
 /**
- * Why files were not taken. `quota`: all that a key may keep. `workspace`: what a process may be given. `artifacts`, `spool`: see
- * WorkspaceLimit. `file_size`, `uploads`: of one upload, and how many come at once.
+ * Why files were not accepted. `quota`: the storage quota of a key. `workspace`: the limit on files given to a
+ * process. `artifacts`, `spool`: see WorkspaceLimit. `file_size`, `uploads`: the size of one upload and the number of
+ * concurrent uploads.
  */
 export type FileRefusal = "quota" | "workspace" | "artifacts" | "spool" | "file_size" | "uploads";
 
-/** Whose uploads may be given: the caller's own, and with `all` those of every key. */
+/** Whose uploads may be given: the caller's own or, with `all`, those of every key. */
 export interface FilesOwner {
   owner: string;
   all: boolean;
 }
 
-/** A file of a workspace, as it lies somewhere. */
 export interface ArtifactSource {
   name: string;
-  /** Bytes. */
   size: number;
   contentType: string;
-  /** Fewer bytes than `length` only at the end. */
+  /** Returns fewer bytes than `length` only at the end of the file. */
   read(offset: number, length: number): Promise<Uint8Array>;
 }
 
-/** What processes need of the store of files. */
+/** The part of the file store that processes use. */
 export interface ProcessFiles {
-  /** Of a key, for the statement that stores a process with files. */
+  /** Storage quota of a key, for the statement that stores a process with files. */
   readonly maxStoredBytes: number | null;
-  /** Where runs keep what they write while they are under way. Null: in the system's folder for temporary files. */
+  /** Where runs write files while in progress. Null uses the system's temporary folder. */
   readonly spools: Spools | null;
-  /** Looks up what was uploaded, and stores what is given as text. Throws invalid_request, naming the file, and storage_full. */
+  /** Looks up uploads and stores files given as text. Throws invalid_request, naming the file, and storage_full. */
   take(given: GivenFiles, owner: FilesOwner): Promise<ProcessFile[]>;
-  /** As runs read them. Nothing is read before that. `owner`: for whom. */
+  /** Opens files for runs. Contents are read only on demand. `owner` is the key they are read for. */
   open(files: readonly ProcessFile[], owner?: string): ArtifactSource[];
   /**
-   * Stores contents, and answers what to store with the ending (`LiveRun.artifacts`): from then on they are kept. Known secrets
-   * in text are replaced. `refused`: why its owner has no room for them, as a sentence. Rejects when one cannot be stored or read.
+   * Stores contents and returns the artifacts to store with the ending (`LiveRun.artifacts`), which then retains
+   * them. Known secrets in text are replaced. `refused` is a message if the owner's quota is exceeded. Rejects if a
+   * file cannot be stored or read.
    */
   storeArtifacts(
     artifacts: readonly ArtifactSource[],
     processId: number,
   ): Promise<ProcessArtifact[] | { refused: string }>;
   /**
-   * Stores contents of a process as they are; they are kept for a while, and as long as something refers to them. Throws
-   * storage_full where its owner has no room for them.
+   * Stores contents of a process unchanged. They are retained for a while, and as long as something references them.
+   * Throws storage_full if the owner's quota is exceeded.
    */
   store(files: readonly ArtifactSource[], processId: number): Promise<ProcessFile[]>;
-  /** To be told where a statement of others was refused for `maxStoredBytes`. */
+  /** Call when another statement was rejected because of `maxStoredBytes`. */
   onFull?(): void;
 }
 
-/** Parses the stored list of files that runs find in their workspace. */
 export function readGivenFiles(files: string | null): ProcessFile[] {
   return files === null ? [] : JSON.parse(files);
 }

@@ -1,4 +1,3 @@
-/** What processes need of the packages feature, and what they show of the packages of a run. */
 import { z } from "zod";
 import type { CallCaller } from "#api/tools/contract.ts";
 import type { FoundPackage, PackageCode, PackageRequest, PackageSummary } from "#sdk";
@@ -11,14 +10,12 @@ export const packageUseSchema = z
   })
   .describe("A package that a run has imported.");
 
-/** Installed packages, as runs see them. */
 export interface PackageHost {
-  /** On whose behalf: what both keys of a run may import. `message` is for the author of the script. */
+  /** Finds a package that both keys of a run may import. `message` is written for the script's author. */
   find(caller: CallCaller, request: PackageRequest): Promise<FoundPackage | { message: string }>;
-  /** Those that words fit, of what the caller may import. */
   search(caller: CallCaller, words: string): PackageSummary[];
-  /** Rejects where there is no such bundle. */
+  /** Rejects if the bundle does not exist. */
   read(digest: string): Promise<PackageCode>;
-  /** A package that is being tried before it is installed, by the execution that tries it. */
+  /** Returns the package that this execution tests before it is installed, or null. */
   trial(eid: number): (FoundPackage & PackageCode) | null;
 }

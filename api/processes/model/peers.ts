@@ -1,18 +1,16 @@
 /**
- * What processes need of the other servers on the same database: to tell them, to be told, and to ask the one that
- * holds a run. api/replicas/ is what fills it; a server without any others has STANDALONE.
+ * Other servers on the same database, as processes use them: notifying them, listening to them, and querying the one
+ * that holds a run. Implemented by api/replicas/; a single server uses STANDALONE.
  */
 
 import type { TrailCall } from "./calls.ts";
 import type { ProcessView } from "./records.ts";
 
-/** What happened to processes: ids only, the rest is in the database. */
+/** What happened to processes. Events carry only ids; the details are in the database. */
 export type QueueEvent =
-  /** Now in the queue. */
   | "queued"
-  /** Taken from the queue by a server. */
   | "claimed"
-  /** No longer in the queue, and not taken by a server. */
+  /** Removed from the queue without being claimed. */
   | "left"
   /** To be ended by the server that holds it. */
   | "kill";
@@ -20,37 +18,38 @@ export type QueueEvent =
 export type WaitUntil = "idle" | "settled";
 
 export interface Peers {
-  /** Of this server; null: it has none, and no other is on the database. */
+  /** Id of this server, or null if no other server uses the database. */
   readonly id: string | null;
-  /** Other servers that are there, as far as is known. */
+  /** Number of other servers that are known to be up. */
   readonly others: number;
-  /** Whether another one takes runs: it is not about to stop, and has slots. */
+  /** True if another server takes runs: it is not about to stop and has slots. */
   readonly canTake: boolean;
-  /** Whether there was another a moment ago: what it held may have no server now. */
+  /** True if another server was up a moment ago. Its runs may have no server now. */
   readonly hadOthers: boolean;
   /**
-   * How long another may be silent before it is lost. Null while that is not to be judged: this server has not been
-   * heard of itself for as long, so the database may have been away for all.
+   * Silence after which another server counts as lost. Null while this server itself has not been heard for as long:
+   * the database may have been down for all servers.
    */
   readonly maxSilentMs: number | null;
-  /** Whether this server was silent for so long that the others may have given it up. Reading it resets it. */
+  /** Returns true if this server was silent for so long that others may have given it up. Reading resets the flag. */
   consumeSilence(): boolean;
-  /** The last migration that this program knows. Null: it may claim whatever the schema is. */
+  /** Latest migration known to this program. Null allows claims regardless of the schema. */
   readonly knownSchema: string | null;
-  /** Whether a newer program has changed the schema: this one would not do all that is asked of a run. */
+  /** True if a newer program has changed the schema, so this program might not do everything a run needs. */
   readonly isOutdated: boolean;
-  /** Cannot fail; a lost notice is made up for by looking. */
+  /** Never fails. A lost notification is made up for by regular checks. */
   publish(event: QueueEvent, ids: readonly number[]): void;
-  /** News of others. */
   onEvent(listener: (event: QueueEvent, ids: readonly number[]) => void): () => void;
-  /** Looks now and then, as long as the database answers. */
   onBeat(listener: () => Promise<void>): () => void;
-  /** Asking another server about a run that it holds. Each rejects when it cannot be asked. */
+  /** Queries another server about a run it holds. Each method rejects if that server cannot be reached. */
   readonly remote: RemoteRuns;
 }
 
 export interface RemoteRuns {
-  /** The process when it is idle (or paused), or as it is after `maxMs`. Null: it does not hold it. 0 ms: as it is. */
+  /**
+   * Returns the process once it is idle or paused, or its current state after `maxMs`; 0 ms returns at once. Returns
+   * null if that server does not hold it.
+   */
   readView(
     owner: string,
     id: number,
@@ -58,7 +57,7 @@ export interface RemoteRuns {
     signal: AbortSignal,
   ): Promise<ProcessView | null>;
   readCalls(owner: string, id: number): Promise<TrailCall[] | null>;
-  /** Whole server-sent events as text. Ends when the run does, or when the other server lets go of it. */
+  /** Returns complete server-sent events as text. Ends when the run ends or the other server releases it. */
   follow(
     owner: string,
     id: number,

@@ -1,4 +1,3 @@
-/** Processes and their runs, as they are stored and passed on. */
 import type {
   EXECUTION_REASONS,
   ExecutionExitState,
@@ -12,31 +11,30 @@ import type { TrailCall } from "./calls.ts";
 import type { FileRefusal, ProcessArtifact } from "./files.ts";
 import type { ProcessErrorDetail, ProcessSummary } from "./schemas.ts";
 
-/** Fields of a record that are not as they are in the row. */
 type ComputedFields =
   | ("ref" | "queue" | "error" | "errorDetail" | "options" | "output" | "result" | "truncated" | "usage")
   | "warnings"
   | ("createdAt" | "startedAt" | "completedAt");
 
-/** A row of `processes`, without its code: what a record shows as it is, and the rest. */
+/** A row of `processes`, without its code. */
 export interface ProcessRow extends Omit<ProcessSummary, ComputedFields> {
   ref: string | null;
   claim: string | null;
-  /** The server that holds or last held the claim, or null if it has no id. */
+  /** Id of the server that holds or last held the claim, or null if it has no id. */
   replica: string | null;
   timeoutMs: number | null;
   memoryMb: number | null;
   cpuMs: number | null;
-  /** The key that submitted it: its role, and whether it is still valid, decide what the script sees. Null if it is not stored. */
+  /** The submitting key, or null if it is not stored. Its role and validity determine what the script sees. */
   keyId: string | null;
-  /** The id of that key, `bootstrap` or `anonymous`. */
+  /** Id of the submitting key, `bootstrap` or `anonymous`. */
   submittedBy: string;
-  /** Who started the last run, or who submitted the process if it has not run. */
+  /** Who started the last run, or who submitted the process if it has never run. */
   startedBy: string;
   /** W3C `traceparent` of the request that started the last run, or null if it was not traced. */
   traceParent: string | null;
   usage: Usage | null;
-  /** The run has asked an approver: while it is `queued`, it waits to be replayed. */
+  /** True if the run has asked an approver. While it is `queued`, it waits to be replayed. */
   asked: boolean;
   createdAt: Date;
   queuedAt: Date | null;
@@ -44,38 +42,34 @@ export interface ProcessRow extends Omit<ProcessSummary, ComputedFields> {
   completedAt: Date | null;
 }
 
-/** A submission as it is stored, with the limits in force. */
 export interface NewProcess
   extends Pick<Submitted, "code">,
     Partial<StoredInput>,
     Partial<Pick<Submitted, "files" | "name">>,
     Pick<ProcessRow, "timeoutMs" | "memoryMb" | "cpuMs"> {
   ref?: string | undefined;
-  /** Higher ones run first, among the processes of the same caller. */
+  /** Higher values run first among processes of the same caller. */
   priority?: number;
   traceParent?: string | null;
   creator: ProcessCreator;
-  /** Storage quota of its caller. Only read if files are given. */
+  /** Storage quota of the caller. Used only if files are given. */
   maxStoredBytes?: number | null;
 }
 
-/** Input of the runs of a process, as JSON text, or null. */
 export interface StoredInput {
   input: string | null;
-  /** JSON Schema of the input. */
   inputSchema: string | null;
 }
 
-/** What was submitted. */
 export interface Submitted extends StoredInput {
   code: string;
   /** JSON text of the given files as records show them, or null. */
   files: string | null;
-  /** Name of the script among its files. Null means script.ts. */
+  /** Name of the script among its files, or null for script.ts. */
   name: string | null;
 }
 
-/** Who submitted a process. `keyId` goes with `key` only. */
+/** `keyId` is set for `key` only. */
 export interface ProcessCreator {
   kind: "anonymous" | "bootstrap" | "key";
   keyId: string | null;
@@ -85,7 +79,6 @@ export interface ProcessCreator {
 export interface Placement {
   environment: string;
   claim: string;
-  /** Id of this server, or null if it is the only one. */
   replica: string | null;
 }
 
@@ -95,27 +88,25 @@ export interface IdempotencyKey {
   bodyHash: Buffer;
 }
 
-/** Receives events of the runs of this server. None of these may throw. */
+/** Receives events of runs on this server. Its methods must not throw. */
 export interface RunObserver {
-  /** A run or replay begins in an environment. */
   runStarted?(row: Pick<ProcessRow, "id" | "traceParent">, environment: string): void;
-  /** A child leaves its run to a later one. */
+  /** Called when a child hands its run over to a later child. */
   runLeft?(id: number): void;
   /** Called before the ending is stored. */
   runEnded?(ending: EndedRun, environment: string): void;
-  /** The ending is stored of a run that left files or had files refused. */
+  /** Called after storing the ending of a run that left files or had files rejected. */
   filesLeft?(left: LeftFiles, row: Pick<ProcessRow, "startedBy">): void;
 }
 
-/** How a run ended. Times of `usage` are milliseconds. */
+/** `usage` times are in milliseconds. */
 export type EndedRun = Pick<RunEnding, "id" | "exitState" | "reason" | "usage">;
 
 export interface LeftFiles extends Pick<RunEnding, "id" | "artifacts"> {
-  /** Why files are not kept, or null if all that the run wrote are. */
   filesRefused: FileRefusal | null;
 }
 
-/** The ending of a run, as it is stored. `output` and `result` are JSON text. Text holds no NUL. */
+/** Ending of a run, as stored. `output` and `result` are JSON text. Text contains no NUL. */
 export interface RunEnding {
   id: number;
   claim: string;
@@ -132,15 +123,14 @@ export interface RunEnding {
   outputs: number;
   result: string | null;
   calls: readonly TrailCall[];
-  /** Their contents are stored. */
   artifacts: readonly ProcessArtifact[];
   packages: readonly PackageUse[];
   warnings: readonly RunWarning[];
-  /** Parts of the run are stored already, because it took longer or is a replay. */
+  /** True if parts of the run are already stored, because it took longer or is a replay. */
   hasProgress?: boolean;
 }
 
-/** Proof that one server holds a process: the token that the database gave it. */
+/** Token from the database which proves that one server holds a process. */
 export interface Claim {
   id: number;
   claim: string;
@@ -156,18 +146,15 @@ export interface SummaryResults {
   warnings: string | null;
 }
 
-/** Range of bytes of a stream, without `end`, that was printed with another level than its default. */
+/** Byte range of a stream, `end` excluded, printed with a level other than the stream's default. */
 export type LevelRange = [start: number, end: number, level: PrintLevel];
 
-/** In the order of the stream. */
 export type StreamLevels = Record<"stdout" | "stderr", LevelRange[]>;
 
 export interface StoredResults extends SummaryResults {
   /** Null if every line has the default level of its stream, as in most runs. */
   levels: StreamLevels | null;
-  /** JSON text of the files that the run left, or null. */
   artifacts: string | null;
-  /** JSON text of the packages that the run imported, or null. */
   packages: string | null;
   stdout: Buffer;
   stderr: Buffer;
@@ -181,9 +168,9 @@ export interface ProcessView extends Submitted {
 }
 
 export interface QueuePlace {
-  /** 1: the next. */
+  /** Position in the queue; 1 runs next. */
   position: number;
-  /** Null while no run has ended here yet. */
+  /** Null until a run has ended on this server. */
   estimatedMs: number | null;
 }
 
@@ -221,7 +208,7 @@ export function failedWith(
   return { exitState: "failed", reason, error: errorDetail(name, message) };
 }
 
-/** Ending of a run that the server did not see to its end. */
+/** Ending of a run whose server did not see it finish. */
 export const INTERRUPTED = failedWith(
   "interrupted",
   "InterruptedError",
@@ -237,7 +224,6 @@ export const CANNOT_BE_HELD = failedWith(
 export const PAUSE_LOST = failedWith("crashed", "PauseError", "The server lost track of the paused run.");
 
 export interface RunLimits {
-  /** Limit of all files that a run writes. */
   maxWorkspaceBytes: number;
   maxStdoutBytes: number;
   maxStderrBytes: number;
@@ -245,7 +231,7 @@ export interface RunLimits {
   maxResultBytes: number;
 }
 
-/** What readers see of a run without a child, until it continues. */
+/** What readers see of a run without a child, until it resumes. */
 export interface RunSnapshot {
   stdout: Buffer;
   stderr: Buffer;
@@ -253,35 +239,35 @@ export interface RunSnapshot {
   truncated: { stdout: boolean; stderr: boolean };
   output: string;
   outputs: number;
-  /** Including calls in progress. */
+  /** Includes calls in progress. */
   calls: readonly TrailCall[];
   usage: Usage;
   packages: readonly PackageUse[];
   warnings: readonly RunWarning[];
 }
 
-/** How much of a run is stored in parts. */
 export interface RunProgress {
   parts: number;
   stdout: number;
   stderr: number;
   outputs: number;
-  /** Calls begun, and calls ended. */
   calls: number;
   ended: number;
-  /** Resolves when no part of it is being stored. Never rejects. */
+  /** Resolves when no part is being written. Never rejects. */
   writing: Promise<unknown>;
 }
 
-/** What a run has left since the part before, in case its server dies. `levels` cover the whole streams so far. */
+/**
+ * What a run has produced since the previous part, in case its server dies. `levels` cover both streams from their
+ * start.
+ */
 export interface ProgressPart
   extends Claim,
     Pick<
       RunSnapshot,
       "stdout" | "stderr" | "levels" | "truncated" | "outputs" | "calls" | "usage" | "packages" | "warnings"
     > {
-  /** From 0, for each claim. */
+  /** Part number within the claim, from 0. */
   part: number;
-  /** Members of the output, as JSON text. */
   output: readonly { name: string; member: string }[];
 }

@@ -1,4 +1,4 @@
-/** Schemas of requests and records: types, validation and the OpenAPI document follow from them. */
+/** Request and record schemas. Types, validation and the OpenAPI document are derived from them. */
 import { z } from "zod";
 import { EXECUTION_EXIT_STATES, EXECUTION_REASONS, type ExecutionReason, runWarningSchema } from "#sdk";
 import { givenFilesSchema, processArtifactSchema, processFileSchema, scriptNameSchema } from "./files.ts";
@@ -8,7 +8,7 @@ import { PROCESS_STATES } from "./states.ts";
 export const EXIT_STATES = EXECUTION_EXIT_STATES;
 const REASONS = Object.values(EXECUTION_REASONS).flat() as [ExecutionReason, ...ExecutionReason[]];
 
-/** Characters of a `ref`; an index entry of Postgres holds no more than about 2700 bytes. */
+/** Maximum characters of a `ref`. A Postgres index entry is limited to about 2700 bytes. */
 export const MAX_REF_CHARACTERS = 500;
 export const MAX_WAIT_MS = 60_000;
 export const MAX_LIST_LIMIT = 200;
@@ -16,7 +16,7 @@ export const DEFAULT_LIST_LIMIT = 50;
 export const DEFAULT_TIMEOUT_MS = 30_000;
 export const MAX_IDEMPOTENCY_KEY_CHARACTERS = 200;
 
-/** Text that Postgres can store and UTF-8 can carry. */
+/** Text that Postgres can store and UTF-8 can encode. */
 function storableText(what: string) {
   return z
     .string()
@@ -50,7 +50,7 @@ const inputSchema = z
     "JSON that the script finds as `cyrnel.input`; at most 1 MiB of JSON text, nested at most 64 levels deep.",
   );
 
-/** The body of `POST /processes`. `maxCodeBytes` counts UTF-8 bytes. */
+/** Body of `POST /processes`. `maxCodeBytes` is a number of UTF-8 bytes. */
 export function createProcessBodySchema(maxCodeBytes: number) {
   return z.strictObject({
     code: storableText("code")
@@ -102,7 +102,7 @@ export const runSignalBodySchema = z.strictObject({
 });
 export type RunSignalBody = z.output<typeof runSignalBodySchema>;
 
-/** A positive integer that JavaScript and Postgres both hold, in digits only. */
+/** A positive decimal integer that both JavaScript and Postgres can represent. */
 export const processIdParamsSchema = z.object({
   id: z
     .string()
@@ -252,7 +252,7 @@ export const processListSchema = z.object({
   nextCursor: z.string().nullable().describe("Pass it as `cursor` for the next page; null on the last."),
 });
 
-/** Header schemas are loose: a request has others. */
+/** Header schemas are loose because requests have other headers too. */
 export const createProcessHeadersSchema = z.looseObject({
   "idempotency-key": z
     .string()

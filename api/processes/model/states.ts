@@ -1,6 +1,6 @@
 /**
- * The states of a process and every change between them that may happen. The statements in store.ts are guarded to
- * exactly this table; a test walks all pairs through them.
+ * Process states and the allowed transitions between them. The statements in store/ are guarded by exactly this
+ * table; a test checks every pair of states against them.
  *
  *      POST, autorun:false            signals/run, no slot
  *   ──────────────────────► idle ───────────────────────────► queued ◄── POST, no slot; decided after the child has gone
@@ -9,7 +9,7 @@
  *      queued ──────────────┘ │ │                 ▼              ▼
  *                             │ └──── end ───── running ◄────────┘ ◄── POST, free slot
  *                             │                 │  ▲ │
- *                             │   asks a person │  │ │ kill
+ *                             │   asks approver │  │ │ kill
  *                             │                 ▼  │ │
  *                             ├─── expired ── paused │
  *                             │            kill │    ▼
@@ -23,9 +23,9 @@ export type ProcessState = (typeof PROCESS_STATES)[number];
 export const STATE_TRANSITIONS = {
   idle: ["queued", "running"],
   queued: ["running", "idle"],
-  /** `queued`: it was claimed and has not begun, or the server died while it repeated the run. */
+  /** `queued`: the run was claimed but did not start, or the server died during its replay. */
   running: ["paused", "queued", "terminating", "idle"],
-  /** `queued`: decided when no child held the run any more. */
+  /** `queued`: an approver decided when the run had no child. */
   paused: ["running", "queued", "terminating", "idle"],
   terminating: ["idle"],
 } as const satisfies Record<ProcessState, readonly ProcessState[]>;
@@ -34,12 +34,11 @@ export function mayChangeState(from: ProcessState, to: ProcessState): boolean {
   return (STATE_TRANSITIONS[from] as readonly ProcessState[]).includes(to);
 }
 
-/** The states from which a state may be entered: the guard of a statement that enters it. */
+/** Returns the states from which a state may be entered, to guard the statement that enters it. */
 export function statesBefore(to: ProcessState): ProcessState[] {
   return PROCESS_STATES.filter((from) => mayChangeState(from, to));
 }
 
-/** States of a process that an environment holds. */
 export const HELD_STATES = ["running", "paused", "terminating"] as const satisfies readonly ProcessState[];
 export const APPROVAL_STATES = ["pending", "approved", "denied", "expired"] as const;
 
@@ -63,9 +62,9 @@ export type ApprovalState = (typeof APPROVAL_STATES)[number];
 export type PausePhase = "running" | "pausing" | "paused" | "detached" | "closed";
 
 const PHASE_TRANSITIONS = {
-  /** `detached`: the server shuts down and leaves the run to a replay. */
+  /** `detached`: the server is shutting down and leaves the run to a replay. */
   running: ["pausing", "detached", "closed"],
-  /** `running`: everything was decided, or could not be stored, before the run was paused. */
+  /** `running`: all requests were decided, or could not be stored, before the run was paused. */
   pausing: ["paused", "running", "detached", "closed"],
   paused: ["running", "detached", "closed"],
   detached: [],

@@ -1,4 +1,3 @@
-/** Submitting a process: limits, idempotency, storing it and, unless told otherwise, running it. */
 import { createHash } from "node:crypto";
 import { isStorageFull } from "#api/db/stored-bytes.ts";
 import { AppError } from "#api/errors.ts";
@@ -20,7 +19,7 @@ import { checkInput, refuseInput } from "./input.ts";
 import { type LimitMaxima, type ProcessesContext, waitForEnd } from "./lookup.ts";
 
 export const IDEMPOTENCY_TTL_MS = 24 * 60 * 60_000;
-/** The longest time a timer and a Postgres integer hold: 24.8 days. */
+/** Maximum value of both a timer and a Postgres integer: 24.8 days. */
 const MAX_INTEGER_MS = 2_147_483_647;
 const MAX_KEY_ATTEMPTS = 5;
 const REFUSALS = new Set(["too_many_processes", "no_environment", "shutting_down"]);
@@ -28,11 +27,10 @@ const REFUSALS = new Set(["too_many_processes", "no_environment", "shutting_down
 export interface Submission {
   body: CreateProcessBody;
   creator: ProcessCreator;
-  /** Whether uploads of every key may be given. Default: its own only. */
+  /** True if uploads of every key may be given. By default only the creator's own. */
   seesAll?: boolean;
-  /** Of this creator: the same key of another one is another key. `sent`: the body as the client wrote it. */
+  /** Idempotency key, scoped to this creator. `sent` is the body as the client wrote it. */
   idempotency: { key: string; sent: unknown } | null;
-  /** Aborts when the client has gone. */
   signal: AbortSignal;
 }
 
@@ -41,8 +39,8 @@ interface CheckedSubmission extends Submission {
 }
 
 /**
- * With `block` the view is that of the ended run. Throws invalid_request, no_environment, too_many_processes, shutting_down,
- * ref_taken, idempotency_mismatch.
+ * Creates a process. With `block`, returns the view of the ended run. Throws invalid_request, no_environment,
+ * too_many_processes, shutting_down, ref_taken or idempotency_mismatch.
  */
 export async function createProcess(
   context: ProcessesContext,
@@ -64,7 +62,7 @@ export async function createProcess(
   throw new Error("the process of an idempotency key was deleted each time it had been created");
 }
 
-/** A server that takes nothing new still knows what it has taken: a request that is sent again is no new one. */
+/** A server that accepts no new processes still recognizes earlier ones, so a retried request is not rejected. */
 async function insertOrFind(
   context: ProcessesContext,
   submission: CheckedSubmission,
@@ -103,8 +101,8 @@ async function insert(
 }
 
 /**
- * What a client asked for, brought within the maxima of the server and of the environment. `status` is the environment the
- * process runs in at once, or null when that is not known yet.
+ * Clamps the requested limits to the maxima of the server and of the environment. `status` is that of the environment
+ * the process starts in at once, or null if it is not known yet.
  */
 function clampLimits(
   asked: CreateProcessBody["options"],
@@ -129,7 +127,6 @@ function announceStored({ feed }: ProcessesContext, outcome: InsertOutcome): Ins
 
 const NO_INPUT: StoredInput = { input: null, inputSchema: null };
 
-/** What is stored of the input. Throws invalid_request. */
 async function readInput({ checks }: ProcessesContext, { body, creator }: Submission): Promise<StoredInput> {
   const { input, inputSchema = null, autorun } = body;
   if (input === undefined && inputSchema === null) return NO_INPUT;
@@ -139,7 +136,6 @@ async function readInput({ checks }: ProcessesContext, { body, creator }: Submis
   return checkInput(checks, callerOf(creator), input, inputSchema);
 }
 
-/** What is stored of the files that are given. Throws invalid_request. */
 async function takeFiles({ files }: ProcessesContext, asked: Submission): Promise<string | null> {
   const { body, creator, seesAll = false } = asked;
   if (body.files === undefined || Object.keys(body.files).length === 0) return null;
@@ -150,13 +146,15 @@ function describe(context: ProcessesContext, { body, creator, submitted }: Check
   const status = context.environments.active()?.status() ?? null;
   const { autorun, block: _, options, ...rest } = body;
   const traceParent = autorun ? context.traceParent() : null;
-  // What of it is stored in another form than it was sent is in `submitted`.
+  // `submitted` contains the fields that are stored in another form than they were sent.
   const { maxStoredBytes } = context.files;
   const limits = clampLimits(options, context.maxima, status);
   return { ...rest, ...submitted, creator, traceParent, maxStoredBytes, ...limits };
 }
 
-/** The id to answer; null when the process of the key was deleted a moment ago, and the key with it. */
+/**
+ * Returns the process id of the response, or null if the process and its idempotency key were deleted a moment ago.
+ */
 async function resolve(
   context: ProcessesContext,
   outcome: InsertOutcome,
@@ -192,13 +190,16 @@ function callerOf({ keyId, kind }: ProcessCreator): string {
   return keyId ?? kind;
 }
 
-/** What was sent is what counts: what this version makes of it has fields that another version does not know. */
+/** Digests the body as sent: once parsed, it has fields that other versions do not know. */
 function identify({ creator, idempotency }: Submission): IdempotencyKey | null {
   const caller = callerOf(creator);
   return idempotency && { caller, key: idempotency.key, bodyHash: digestBody(idempotency.sent) };
 }
 
-/** What version 0.1 stored of a body: its fields in this order, defaults filled in. The last such key goes 24 hours after an upgrade. */
+/**
+ * Digest that version 0.1 stored: fields in this order, with defaults filled in. Needed until 24 hours after an
+ * upgrade.
+ */
 function digestParsed({ options, ...body }: CreateProcessBody): Buffer {
   const { code, ref, autorun, block, priority, ...later } = body;
   const { timeout, memoryMb, cpuMs } = options;

@@ -1,7 +1,7 @@
 /**
- * The event stream of one process: what happened since a position, then what happens. Nothing is queued per client:
- * each reads from the run (or the stored row) at its own pace, so a slow one costs no memory. An event id is the
- * position after it, the same for a live run, a stored one and after a restart.
+ * The event stream of one process, from a position onward. Nothing is queued per client: each reads the run or the
+ * stored row at its own pace, so a slow client costs no memory. An event id is the position after the event. It is
+ * the same for live and stored runs, and stays valid after a restart.
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
@@ -19,18 +19,18 @@ const PING_INTERVAL_MS = 15_000;
 export const PING = ": ping\n\n";
 const MAX_EVENT_TEXT_BYTES = 64 * 1024;
 
-/** How much of a run a client has. `state` is the last state it was told, `ended` when it has seen the end. */
+/** How much of a run a client has received. `state` is the last state sent; `ended` is true once the end was sent. */
 export interface EventPosition {
-  /** Beginning of the run's token; another run starts from nothing. */
+  /** Start of the run's token. A new run starts from an empty position. */
   run: string;
   state: ProcessState | "none" | "ended";
   stdout: number;
   stderr: number;
   outputs: number;
   calls: number;
-  /** Left out of an id while it is 0: few runs ask a person. */
+  /** Omitted from the id while it is 0: few runs ask an approver. */
   approvals: number;
-  /** Likewise: few runs leave files. */
+  /** Omitted from the id while it is 0: few runs produce files. */
   artifacts: number;
 }
 
@@ -69,7 +69,7 @@ export function formatEventId(position: EventPosition): string {
   return `${run}.${STATE_LETTERS[state]}.${stdout}.${stderr}.${outputs}.${calls}${last}`;
 }
 
-/** Null for anything that no event of ours was called. */
+/** Returns null if the id was not created by this server's event streams. */
 export function parseEventId(id: string): EventPosition | null {
   const match = ID_PATTERN.exec(id);
   const state = STATES_BY_LETTER.get(match?.[2] ?? "");
@@ -79,14 +79,11 @@ export function parseEventId(id: string): EventPosition | null {
   return { run: match[1] as string, state, stdout, stderr, outputs, calls, ...rare };
 }
 
-/** What events are made of, from memory or from the database. */
 export interface EventSource {
   view: ProcessView;
-  /** In the order in which the calls ended. */
   endedCalls: readonly TrailCall[];
-  /** In the order in which they happened. */
   approvals: readonly ApprovalEvent[];
-  /** JSON text of what output after this many emissions has set. */
+  /** Returns the members set after this many emissions, as JSON text. */
   outputSince(outputs: number): string;
 }
 
@@ -117,20 +114,18 @@ export function runOfSource({ view }: EventSource): string {
 export interface FollowOptions {
   id: number;
   feed: ProcessFeed;
-  /** Where to begin; null: at the beginning of the current run. */
+  /** Null starts at the beginning of the current run. */
   from: EventPosition | null;
-  /** Reads the process as it is now; null when it is gone. */
   read: () => Promise<EventSource | null>;
-  /** Ends the stream: the client has gone, or the server stops. */
   signals: readonly AbortSignal[];
 }
 
-/** Yields server-sent events as text, until the run has ended, the process is deleted or a signal aborts. */
+/** Yields server-sent events as text until the run has ended, the process is deleted or a signal aborts. */
 export async function* followProcess(options: FollowOptions): AsyncGenerator<string, void> {
   const { id, feed, read, signals } = options;
   using waiter = new ChangeWaiter(feed, id);
   let position = options.from;
-  // Sends the headers: a client that misses nothing would wait for them until the first ping.
+  // Sends the headers. Otherwise an up-to-date client would wait for them until the first ping.
   yield PING;
   for (;;) {
     if (signals.some((signal) => signal.aborted)) return;
@@ -144,7 +139,7 @@ export async function* followProcess(options: FollowOptions): AsyncGenerator<str
   }
 }
 
-/** Everything the source has and the position has not; moves the position along. */
+/** Yields all events after the position and advances the position. */
 function* eventsSince(source: EventSource, position: EventPosition): Generator<string> {
   const { row, results } = source.view;
   if (row.state !== "idle" && position.state !== row.state) {
@@ -200,17 +195,20 @@ function ending({ view: { row, results } }: EventSource): string {
   return JSON.stringify({ state, exitState, reason, error: results.errorDetail?.message ?? null });
 }
 
-/** `data` is JSON text, so it holds no line break. */
+/** `data` is JSON text, so it contains no line break. */
 function formatEvent(name: ProcessEventName, position: EventPosition, data: string): string {
   return `id: ${formatEventId(position)}\nevent: ${name}\ndata: ${data}\n\n`;
 }
 
 const MIN_INTERVAL_MS = 250;
-/** How runs end on other servers is not told; who sees its own processes only is not told when those of others change. */
+/**
+ * Polling interval for changes without a notification: runs that end on other servers, and changes of other keys'
+ * processes that a limited viewer is not notified about.
+ */
 const UNTOLD_INTERVAL_MS = 2000;
 const CHANGED = "event: changed\ndata: {}\n\n";
 
-/** Yields server-sent events as text until the client has gone or the server stops. */
+/** Yields server-sent events as text until the client disconnects or the server stops. */
 export async function* followList(
   feed: ProcessFeed,
   peers: Pick<Peers, "others" | "hadOthers">,
@@ -219,7 +217,7 @@ export async function* followList(
 ): AsyncGenerator<string, void> {
   const signals = [gone, feed.closed];
   const over = AbortSignal.any(signals);
-  // Also to a client that comes back: it does not know what it missed.
+  // Also sent to a reconnecting client, which does not know what it missed.
   yield CHANGED;
   while (!seesAll && !over.aborted) {
     await sleep(UNTOLD_INTERVAL_MS, undefined, { signal: over }).catch(() => {});

@@ -1,6 +1,6 @@
 /**
- * The event stream of a process, wherever its run is: here, stored, or held by another server, whose stream is passed on.
- * Event ids are positions and mean the same everywhere, so a stream goes on where another has left off.
+ * The event stream of a process, wherever its run is: on this server, stored, or on another server whose stream is
+ * relayed. Event ids are the same everywhere, so any server can continue a stream.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError } from "#api/errors.ts";
@@ -32,10 +32,13 @@ import { viewLiveRun, viewStored } from "./render.ts";
 
 const ID_LINE = /^id: (\S+)$/m;
 const END_LINE = /^event: end$/m;
-/** Between two looks at a run whose server does not answer. */
+/** Delay before retrying when the server that holds the run does not respond. */
 const RETRY_MS = 1000;
 
-/** Server-sent events as text; null when the client has the whole of a finished process already. */
+/**
+ * Opens a stream of server-sent events as text. Returns null if the client already has everything of a finished
+ * process.
+ */
 export async function openEvents(
   context: ProcessesContext,
   id: number,
@@ -56,15 +59,13 @@ export async function openEvents(
 }
 
 interface Look {
-  /** Null: the process is gone. */
   source: EventSource | null;
-  /** Another server that holds the run. */
   owner: string | null;
 }
 
 function createLook(context: ProcessesContext, id: number): () => Promise<Look> {
   const { db, registry, readApprovals } = context;
-  // One stream shows one run to its end, also when the next run has begun before a slow client has read it all.
+  // Each stream shows one run to its end, even if the next run starts before a slow client has read everything.
   let live: LiveRun | undefined;
   return async () => {
     if (live === undefined || live.phase === "detached") live = registry.get(id);
@@ -111,11 +112,11 @@ async function* followAnywhere(
         if (END_LINE.test(event)) return;
       }
     } catch {
-      // The other server is gone, or let go of the run: the database says which.
+      // The other server is down or has released the run; the database says which.
     }
     if (signals.some(({ aborted }) => aborted) || source === null) return;
     if (last !== null) start = parseEventId(last);
-    // It is elsewhere now, or was deleted.
+    // The run moved to another server or was deleted.
     if (isHere && owner !== null) continue;
     const asked = owner;
     ({ owner, source } = await look());
@@ -128,11 +129,10 @@ async function* followAnywhere(
 
 export interface HeldWait {
   until: WaitUntil;
-  /** 0: as it is. */
+  /** Maximum wait; 0 returns the current state. */
   maxMs: number;
 }
 
-/** Null: it is not held here. */
 export async function viewHeld(
   context: ProcessesContext,
   id: number,
@@ -150,7 +150,7 @@ export async function viewHeld(
   return now === undefined ? null : viewLiveRun(now);
 }
 
-/** Null: it is not held here. Ends when the run has ended, or is held here no longer. */
+/** Returns null if this server does not hold the run. Ends when the run ends or this server releases it. */
 export function followHeld(
   { registry, feed }: ProcessesContext,
   id: number,
@@ -160,7 +160,7 @@ export function followHeld(
   const live = registry.get(id);
   if (live === undefined) return null;
   const from = lastEventId === null ? null : parseEventId(lastEventId);
-  // The asking server reads what is stored when the run is not here any more.
+  // A detached run returns null: the requesting server reads the stored state itself.
   const read = async () => (live.phase === "detached" ? null : sourceOfLiveRun(live, viewLiveRun(live)));
   return followProcess({ id, feed, from, read, signals: [signal, feed.closed] });
 }

@@ -1,4 +1,7 @@
-/** What a run is given as its input, and the schema it has to fit: bounded here, as both may be hostile, and checked by a port. */
+/**
+ * Validates a run's input and its schema. Both may be hostile, so sizes are limited here; the validation itself is a
+ * port.
+ */
 import { AppError } from "#api/errors.ts";
 import type { StrictChecks } from "#api/tools/validation/strict-checks.ts";
 import { writeInput } from "#kernel/input.ts";
@@ -8,8 +11,8 @@ import type { StoredInput } from "../model/records.ts";
 const MAX_SCHEMA_CHARACTERS = 64 * 1024;
 
 /**
- * The JSON text of what is to be stored. `input` undefined: none. Checks of one `caller` wait for each other. Throws
- * invalid_request, and limit_reached when too much waits.
+ * Returns the input as JSON text to store; `undefined` means no input. Checks of one `caller` run one at a time.
+ * Throws invalid_request, or limit_reached if too many checks wait.
  */
 export async function checkInput(
   checks: Pick<StrictChecks, "check">,
@@ -35,7 +38,7 @@ export async function checkInput(
     case "unusable":
       throw refuseInput("inputSchema", `cannot be used: ${outcome.message}`);
     case "invalid":
-      // Without an input only the schema was of interest.
+      // Without an input, only the schema is validated.
       if (input === undefined) break;
       throw refuseIssues(
         outcome.issues.map(({ path, message }) => ({
@@ -47,12 +50,12 @@ export async function checkInput(
   return { input: text, inputSchema };
 }
 
-/** The nearest numbers in place of large integers: a validator knows no others. */
+/** Replaces large integers with the nearest numbers, because validators support no others. */
 function toPlain<T>(data: T, text: string | null): T {
   return text !== null && mayHoldLargeInteger(text) ? JSON.parse(text) : data;
 }
 
-/** `message` goes on after the name of the field. */
+/** `message` continues a sentence that starts with the field name. */
 export function refuseInput(field: "input" | "inputSchema", message: string): AppError {
   return refuseIssues([{ path: `body.${field}`, message }]);
 }

@@ -1,5 +1,3 @@
-/** What the operations on processes share: the parts they work with, reading one process, waiting for it, refusing it. */
-
 import { performance } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Environments } from "#api/components/modules/environments.ts";
@@ -20,7 +18,7 @@ import { viewLiveRun, viewStored } from "./render.ts";
 
 const SHUTDOWN_RETRY_AFTER_SECONDS = 5;
 
-/** Of what a client may ask for. Null: no limit. */
+/** Maximum limits a client may request. Null means no limit. */
 export interface LimitMaxima {
   maxTimeoutMs: number | null;
   maxCpuMs: number | null;
@@ -33,36 +31,30 @@ export interface ProcessesContext {
   feed: ProcessFeed;
   peers: Peers;
   maxima: LimitMaxima;
-  /** Of inputs. */
   checks: Pick<StrictChecks, "check">;
   files: ProcessFiles;
-  /** W3C `traceparent` of the request that is being served; null: it is not traced. */
   traceParent(): string | null;
-  /** What the last run of a process has asked people, in the order in which it happened. */
   readApprovals(id: number): Promise<readonly ApprovalEvent[]>;
-  /** Places in the queue of those that are queued, by process id. */
   findPlaces(ids: readonly number[]): Promise<Map<number, QueuePlace>>;
-  /** Admits a run and has it stored: see admission/. */
   submit<T extends { stored: StoredRun | null }>(
     key: string,
     store: (placement: Placement | null) => Promise<T>,
   ): Promise<T>;
-  /** A queued process was ended in the database. */
   forgetQueued(id: number): void;
-  /** Brings runs and claims in line with the database. */
+  /** Reconciles runs in memory with claims in the database. */
   reconcile(): Promise<void>;
-  /** Waits for the end of a run: while other servers bring it about, this one stays for the answer. */
+  /** Waits for the end of a run. A stopping server stays up for it while other servers finish the run. */
   stayFor<T>(end: Promise<T>): Promise<T>;
 }
 
-/** Whose processes are asked about: the caller's own, and with the scope `processes:all` those of every key. */
+/** Whose processes are visible: the viewer's own or, with the scope `processes:all`, those of every key. */
 export type Viewer = Pick<Caller, "id" | "scopes">;
 
 export function seesAll({ scopes }: Viewer): boolean {
   return scopes.has("processes:all");
 }
 
-/** Throws not_found, also for a process of another key that the viewer may not see: it does not exist for it. */
+/** Throws not_found, also for a process of another key that the viewer may not see. */
 export async function requireVisible(
   { db, registry }: ProcessesContext,
   id: number,
@@ -77,13 +69,18 @@ export async function requireVisible(
   );
 }
 
-/** Longest wait without a look at the database: alone on it, and where others may change it and their notice may be lost. */
+/**
+ * Maximum wait between database reads, for a single server and for several. With several, a notification may be lost.
+ */
 const MAX_SLEEP_ALONE_MS = 60_000;
 const MAX_SLEEP_AMONG_OTHERS_MS = 1000;
-/** One question to another server: it may be frozen, and the database knows by then. */
+/** Maximum wait for one request to another server, which may be frozen. The database has the state by then. */
 const MAX_REMOTE_WAIT_MS = 3000;
 
-/** From memory while it runs, here or elsewhere, else from the database; null when there is none. */
+/**
+ * Reads from memory while the process runs on any server, otherwise from the database. Returns null if it does not
+ * exist.
+ */
 export async function readView(context: ProcessesContext, id: number): Promise<ProcessView | null> {
   const view = await readHere(context, id);
   if (view === null) return null;
@@ -91,7 +88,10 @@ export async function readView(context: ProcessesContext, id: number): Promise<P
   return there ?? addPlace(context, view);
 }
 
-/** From memory while it runs here, else from the database. Its place in the queue is not looked for. */
+/**
+ * Reads from memory while the process runs on this server, otherwise from the database. Does not look up the queue
+ * place.
+ */
 async function readHere({ registry, db }: ProcessesContext, id: number): Promise<ProcessView | null> {
   const live = registry.get(id);
   if (live) return viewLiveRun(live);
@@ -99,20 +99,19 @@ async function readHere({ registry, db }: ProcessesContext, id: number): Promise
   return stored === null ? null : viewStored(stored);
 }
 
-/** For a view that is shown: the queue is ranked for it, which a mere wait has no use for. */
+/** Adds the queue place to a view that is shown. Waits skip this, because it ranks the queue. */
 export async function addPlace({ findPlaces }: ProcessesContext, view: ProcessView): Promise<ProcessView> {
   const { id, state } = view.row;
   if (state !== "queued") return view;
   return { ...view, queue: (await findPlaces([id])).get(id) };
 }
 
-/** The server that holds a run, when it is another one. */
 export function findOwner({ peers }: ProcessesContext, row: ProcessRow): string | null {
   const isHeld = (HELD_STATES as readonly ProcessState[]).includes(row.state);
   return isHeld && row.replica !== peers.id ? row.replica : null;
 }
 
-/** Null: no other server holds it, or it cannot be asked; what is stored has to do then. */
+/** Returns null if no other server holds the run or it cannot be reached. Callers then use the stored state. */
 async function readElsewhere(
   context: ProcessesContext,
   { row }: ProcessView,
@@ -145,7 +144,10 @@ export function waitOptions(context: ProcessesContext, id: number, signal: Abort
 const MAX_MOVE_LOOKS = 50;
 const MOVE_LOOK_MS = 20;
 
-/** Resolves when a run that another server holds is paused no more, or still asks a person; after a second at most. */
+/**
+ * Resolves when a run held by another server is no longer paused or still has pending approvals, or after at most a
+ * second.
+ */
 export async function movedElsewhere(context: ProcessesContext, id: number): Promise<void> {
   if (context.peers.others === 0) return;
   for (let looks = 0; looks < MAX_MOVE_LOOKS; looks += 1) {
@@ -156,8 +158,8 @@ export async function movedElsewhere(context: ProcessesContext, id: number): Pro
 }
 
 /**
- * Waits for the end of a run, or of the client's patience, or of the server. `isQueued`: it was stored as queued by this
- * request, and need not be read to know that. Throws shutting_down, not_found.
+ * Waits until the run ends, the client's wait time is over, or the server stops. `isQueued`: this request stored the
+ * process as queued, so it need not be read again. Throws shutting_down or not_found.
  */
 export async function waitForEnd(
   context: ProcessesContext,
@@ -188,26 +190,24 @@ export function requireIdle(id: number, state: ProcessState): void {
   );
 }
 
-/** Longest sleep over a run of this server: it tells of every change. */
+/** Maximum sleep for a run of this server, which notifies every change. */
 const MAX_SLEEP_MS = 60_000;
 
 export interface WaitOptions {
   registry: RunRegistry;
   feed: ProcessFeed;
   id: number;
-  /** The process as stored; null when it is gone. */
   read: () => Promise<ProcessView | null>;
-  /** Waits where the run is, if another server holds it. Null: none does, or it cannot be asked. */
+  /** Waits on the other server that holds the run. Returns null if there is none or it cannot be reached. */
   elsewhere: (view: ProcessView, until: WaitUntil, maxMs: number) => Promise<ProcessView | null>;
-  /** Longest sleep without looking again, in case a notice is lost. */
+  /** Maximum sleep before reading again, in case a notification is lost. */
   maxSleepMs: number;
-  /** Ends the wait: the client has gone, or the server stops. */
   signals: readonly AbortSignal[];
 }
 
 /**
- * Resolves with the process when it is idle, with null when it is gone, with `aborted` when a signal was first.
- * `isQueued`: it is queued now, as far as the caller knows: it is read after the first change.
+ * Resolves with the process when it is idle, with null when it no longer exists, or with `aborted` if a signal came
+ * first. `isQueued`: the caller knows that it is queued, so it is read only after the first change.
  */
 export async function waitUntilIdle(
   options: WaitOptions,
@@ -217,16 +217,16 @@ export async function waitUntilIdle(
   using waiter = new ChangeWaiter(feed, id, "state");
   let live: LiveRun | undefined;
   for (let isFirst = true; ; isFirst = false) {
-    // A run that its child has left is repeated by another.
+    // A detached run is replayed by another child.
     if (live === undefined || live.phase === "detached") live = registry.get(id);
     if (!live && !(isFirst && isQueued)) {
       const view = await read();
       if (!view || view.row.state === "idle") return view;
-      // Claimed while it was being read: the run is in memory now.
+      // The run was claimed during the read and is in memory now.
       live = registry.get(id);
       const there = live === undefined ? await options.elsewhere(view, "idle", maxSleepMs) : null;
       if (there?.row.state === "idle") return there;
-      // It was waited for there already.
+      // The other server has already waited.
       if (there !== null && !signals.some(({ aborted }) => aborted)) continue;
     }
     if (live?.phase === "stored") return viewLiveRun(live);
@@ -235,7 +235,7 @@ export async function waitUntilIdle(
   }
 }
 
-/** Resolves when the process is idle or paused, or after `maxMs`, or when a signal aborts; with the state then. */
+/** Resolves with the process when it is idle or paused, after `maxMs`, or when a signal aborts. */
 export async function waitUntilSettled(options: WaitOptions, maxMs: number): Promise<ProcessView | null> {
   const { registry, feed, id, read, signals, maxSleepMs } = options;
   const deadlineMs = performance.now() + maxMs;

@@ -1,5 +1,3 @@
-/** Reading processes: whole, in parts, as a list. Live and stored ones look the same. */
-
 import type { TrailCall } from "../model/calls.ts";
 import type { ProcessRow, ProcessView, QueuePlace, SummaryResults } from "../model/records.ts";
 import type { ListQuery } from "../model/schemas.ts";
@@ -27,7 +25,7 @@ import {
 } from "./lookup.ts";
 import { viewLiveRun } from "./render.ts";
 
-/** JSON of results in one page of a listing: a page ends early rather than be larger. More than one record can have. */
+/** Maximum result JSON in one listing page; larger pages end early. A single record always fits. */
 const MAX_PAGE_RESULTS_BYTES = 16 * 1024 * 1024;
 
 export interface ListedProcess {
@@ -38,11 +36,11 @@ export interface ListedProcess {
 
 export interface ProcessPage {
   processes: ListedProcess[];
-  /** Where the next page begins: ids below. Null on the last page. */
+  /** The next page starts below this id. Null on the last page. */
   nextBefore: number | null;
 }
 
-/** `waitMs` above 0 waits until the process is idle or paused, for that long at most. */
+/** If `waitMs` is above 0, waits up to that long until the process is idle or paused. */
 export async function getProcess(
   context: ProcessesContext,
   id: number,
@@ -97,7 +95,7 @@ export async function getCode({ db, registry }: ProcessesContext, id: number): P
   return registry.get(id)?.submitted.code ?? (await readCode(db, id)) ?? refuseUnknown(id);
 }
 
-/** JSON text. Throws process_not_idle. */
+/** Returns JSON text. Throws process_not_idle. */
 export async function getOutput({ db }: ProcessesContext, id: number): Promise<string> {
   const row = (await readOutput(db, id)) ?? refuseUnknown(id);
   requireIdle(id, row.state);

@@ -1,6 +1,6 @@
 /**
- * Processes and calls as the JSON text clients get. Output, results and previews are JSON text already and are put in
- * as they are: neither parsed nor written a second time.
+ * Renders processes and calls as the JSON text clients get. Output, results and previews are already JSON text and
+ * are inserted without being parsed or serialized again.
  */
 
 import type { Usage } from "#sdk";
@@ -18,13 +18,13 @@ import { processSummarySchema } from "../model/schemas.ts";
 import { toJsonList } from "../store/changes.ts";
 import { resultsOf } from "../store/reads.ts";
 
-/** The fields of a record, as the API describes it, but those that are JSON text already. */
+/** Record fields in the API, except those that are already JSON text. */
 const SHOWN = Object.keys(processSummarySchema.shape).filter(
   (name) => name !== "output" && name !== "result" && name !== "warnings",
 );
 const NO_USAGE: Usage = { queuedMs: 0, startMs: 0, wallMs: 0, cpuMs: 0, peakMemoryBytes: 0, toolCalls: 0 };
 
-/** The run as it is now. Its streams are views: valid until the next event of the run. */
+/** Returns the current view of a run. Its streams are views, valid until the next event of the run. */
 export function viewLiveRun(live: LiveRun): ProcessView {
   const { truncated, ...results } = live.results.read();
   const { packages } = live.results;
@@ -63,7 +63,7 @@ export function renderRecord(view: ProcessView): string {
   const { head, tail } = commonParts(row, results, queue);
   const stdout = JSON.stringify(results.stdout.toString("utf8"));
   const stderr = JSON.stringify(results.stderr.toString("utf8"));
-  // A server of an earlier version shows none of these.
+  // Servers of an earlier version omit these.
   const given = `"input":${input ?? "null"},"inputSchema":${inputSchema ?? "null"},"files":${files ?? "[]"},"name":${JSON.stringify(name ?? null)}`;
   const left = `"stdout":${stdout},"stderr":${stderr},"artifacts":${results.artifacts ?? "[]"},"packages":${results.packages ?? "[]"}`;
   return `${head},"code":${JSON.stringify(code)},${given},${left}${tail}`;

@@ -1,4 +1,3 @@
-/** What is done to a process that exists: running it again, killing it, deleting it. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError } from "#api/errors.ts";
 import type { LiveRun } from "../live/run.ts";
@@ -24,11 +23,11 @@ import {
 } from "./lookup.ts";
 import { viewLiveRun } from "./render.ts";
 
-/** A process that the database calls running is in memory a moment later. */
+/** Attempts to find a run that the database calls running but that is not in memory yet. */
 const CLAIM_VISIBLE_ATTEMPTS = 20;
 const CLAIM_VISIBLE_DELAY_MS = 25;
 
-/** Throws process_not_idle, process_has_outputs, invalid_request, and what admission throws. */
+/** Throws process_not_idle, process_has_outputs, invalid_request, and errors of admission. */
 export async function runProcess(
   context: ProcessesContext,
   id: number,
@@ -53,7 +52,7 @@ export async function runProcess(
   return (await readView(context, id)) ?? refuseUnknown(id);
 }
 
-/** The JSON text of an input that fits what the process was submitted with. Throws invalid_request. */
+/** Returns the JSON text of an input that is valid for the submitted schema. Throws invalid_request. */
 async function readNextInput(
   { db, checks }: ProcessesContext,
   id: number,
@@ -77,7 +76,10 @@ async function refuseRun({ db }: ProcessesContext, id: number, isForced: boolean
   );
 }
 
-/** Queued, or paused without a child: ended at once. Running or paused: asked to end. Throws process_idle. */
+/**
+ * Ends a queued process, or a paused one without a child, at once. Otherwise asks the environment to end the run.
+ * Throws process_idle.
+ */
 export async function killProcess(context: ProcessesContext, id: number): Promise<ProcessView> {
   const { db, registry, feed, peers } = context;
   for (let attempt = 0; attempt < CLAIM_VISIBLE_ATTEMPTS; attempt += 1) {
@@ -96,13 +98,13 @@ export async function killProcess(context: ProcessesContext, id: number): Promis
     const row = (await readProcessRow(db, id)) ?? refuseUnknown(id);
     if (row.state === "idle") return refuseIdle(id);
     const owner = findOwner(context, row);
-    // A claim of this server that it does not run is queued again, or its answer is still on the way.
+    // A claim of this server without a run is either queued again, or its reply is still on the way.
     if (owner === null) await context.reconcile();
     const isToMark = owner !== null || attempt === CLAIM_VISIBLE_ATTEMPTS - 1;
     if (row.state === "terminating" || (isToMark && (await terminateElsewhere(db, id, row.replica)))) {
       peers.publish("kill", [id]);
       const view = (await readView(context, id)) ?? refuseUnknown(id);
-      // The server that runs it may not have heard of it yet.
+      // The server that runs it may not have been notified yet.
       return view.row.state === "idle" ? view : { ...view, row: { ...view.row, state: "terminating" } };
     }
     await sleep(CLAIM_VISIBLE_DELAY_MS);
@@ -110,19 +112,19 @@ export async function killProcess(context: ProcessesContext, id: number): Promis
   throw new Error(`process ${id} changed its state each time it was to be killed`);
 }
 
-/** Null when the run was left by its child meanwhile: then it is killed in the database. */
+/** Returns null if the run was detached from its child meanwhile; it is then killed in the database. */
 async function killLive({ db }: ProcessesContext, live: LiveRun): Promise<ProcessView | null> {
   if (live.state === "terminating") return viewLiveRun(live);
   try {
     const row = await changeHeldState(db, live.id, live.claim, "terminating");
-    // Without a row it has ended, or another kill was first.
+    // If there is no row, the run has ended or another kill came first.
     if (!row) {
       const now = await readProcessRow(db, live.id);
       if (now?.state === "idle") return refuseIdle(live.id);
       if (now && now.claim !== live.claim) return null;
     }
   } catch (error) {
-    // Also when the database is away: a run that is to stop must stop.
+    // Kills the run even if the database is down.
     if (!(error instanceof AppError)) live.kill();
     throw error;
   }

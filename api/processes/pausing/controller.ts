@@ -1,6 +1,6 @@
 /**
- * Pauses of one run in one child: when the run halts, continues, or is detached from its child. One loop moves it along the table
- * of phases (model/states.ts), so that no two changes meet; a property test walks every interleaving.
+ * Controls the pauses of one run in one child: when the run halts, resumes, or is detached. A single loop moves it
+ * through the phases of model/states.ts, so no two changes overlap. A property test covers every interleaving.
  */
 import { pauseFor, retryUntil, retryWhileAway } from "#api/db/retry.ts";
 import { isStorageFull } from "#api/db/stored-bytes.ts";
@@ -22,7 +22,7 @@ import { createWorkLoop } from "./work-loop.ts";
 const RETRY_MS = 2000;
 
 export class PauseController {
-  /** Its `run` becomes that of the first child once it is known. */
+  /** Its `run` is replaced by that of the first child once it is known. */
   readonly name: RunName;
   readonly store: PauseStore;
   readonly journal: ReplayJournal;
@@ -32,9 +32,9 @@ export class PauseController {
   #phaseLeft: PromiseWithResolvers<void> | null = null;
   #checkpoint: unknown = null;
   #isStored = false;
-  /** False if the environment gave no checkpoint, or one too large to be stored. */
+  /** False if the environment returned no checkpoint, or one too large to store. */
   #isReplayable = true;
-  /** The reply to a decided request may not have reached the script yet. */
+  /** True if the reply to a decided request may not have reached the script yet. */
   #replyIsDue = false;
   #isDraining = false;
   #holdTimer: NodeJS.Timeout | undefined;
@@ -74,12 +74,11 @@ export class PauseController {
     this.#work();
   }
 
-  /** An approver was asked about this request before the run was replayed. */
   wasAsked(seq: number): boolean {
     return this.#options.run.approvals.find(seq) !== undefined;
   }
 
-  /** Waits for a decision. Never rejects, but resolves with a refusal when the signal aborts. */
+  /** Waits for a decision. Never rejects; resolves with a refusal when the signal aborts. */
   async ask(request: ApprovalRequest): Promise<Decision> {
     const { run, maxApprovals } = this.#options;
     const { seq, digest } = request;
@@ -96,39 +95,39 @@ export class PauseController {
     });
   }
 
-  /** The reply to a decided request is journaled: a run that other requests keep paused must resume to read it. */
+  /** Call after journaling the reply to a decided request. A run paused by other requests must resume to read it. */
   recordReply(): void {
     this.#replyIsDue = true;
     this.#work();
   }
 
-  /** Resolves when a run whose approvals are all decided has resumed or ended; at once for any other. */
+  /** Resolves when a run whose approvals are all decided has resumed or ended. Resolves at once for other runs. */
   async whenResumed(): Promise<void> {
     if (this.#phase !== "paused" || this.#options.run.approvals.isWaiting) return;
     this.#phaseLeft ??= Promise.withResolvers();
     await this.#phaseLeft.promise;
   }
 
-  /** Gives up the child as soon as nothing of the run is in progress. */
+  /** Detaches the run from its child as soon as nothing is in progress. */
   endHold(): void {
     this.#holdHasPassed = true;
     this.#work();
   }
 
-  /** From now on every pause gives up the child as soon as nothing else of the run is in progress. */
+  /** From now on, every pause detaches the run as soon as only waiting requests are in progress. */
   drain(): void {
     this.#isDraining = true;
     this.#work();
   }
 
-  /** The run is over in this child: nothing more is written of it. */
+  /** The run has ended in this child: writes nothing more about it. */
   close(): void {
     if (this.#isOver) return;
     this.#end("closed");
     this.#options.run.approvals.refuseAll(RUN_HAS_ENDED);
   }
 
-  /** On shutdown: returns true if the run can be replayed from the database, false if it must end here. */
+  /** Call on shutdown. Returns true if the run can be replayed from the database, or false if it must end here. */
   abandon(): boolean {
     const canBeReplayed = this.journal.isKept && this.#isReplayable;
     if (this.#isOver || !canBeReplayed || !mayEnterPhase(this.#phase, "detached")) return false;
@@ -159,24 +158,24 @@ export class PauseController {
     this.#holdHasPassed = false;
   }
 
-  /** Makes one change. Returns false if there is nothing to do now. */
+  /** Makes one change. Returns false if nothing is due. */
   async #step(): Promise<boolean> {
     const { approvals, execution, calls } = this.#options.run;
     if (this.#isOver) return false;
     const unstored = approvals.unstored;
-    // Without a pause the run and its clock continue.
+    // If the environment cannot pause, the run and its clock continue.
     if (!execution.canPause) return unstored.length > 0 && this.#storeApprovals();
     const waiting = approvals.waiting.length;
     switch (this.#phase) {
       case "running":
         return waiting > 0 && this.#halt();
       case "pausing":
-        // Everything may have been decided while the script was on its way to a halt.
+        // All requests may have been decided while the script was halting.
         return waiting === 0 ? this.#resume() : this.#pause();
       case "paused":
         if (unstored.length > 0) return this.#pause();
         if (waiting === 0 || this.#replyIsDue) return this.#resume();
-        // Not while anything else than the waiting requests is in progress.
+        // Detach only if nothing but the waiting requests is in progress.
         return (this.#isDraining || this.#holdHasPassed) && calls.open <= waiting && this.#detach();
       default:
         return false;
@@ -188,7 +187,6 @@ export class PauseController {
     try {
       this.#checkpoint = await this.#options.run.execution.pause();
     } catch {
-      // The run ended on its way to a halt.
       return false;
     }
     if (this.#isOver) return false;
@@ -197,7 +195,6 @@ export class PauseController {
     return true;
   }
 
-  /** Stores the halted run with its unstored approvals, and shows it as paused. */
   async #pause(): Promise<boolean> {
     const { run, onPaused } = this.#options;
     const over = this.#over.signal;
@@ -251,7 +248,7 @@ export class PauseController {
     run.approvals.withdraw(approvals, NOT_STORED);
   }
 
-  /** Lets the script continue. If other requests still wait, they halt it again after the reply that is due. */
+  /** Resumes the script. If other requests still wait, they halt it again after the reply that is due. */
   async #resume(): Promise<boolean> {
     const { run } = this.#options;
     const { withdrawn } = run.approvals;
@@ -268,11 +265,10 @@ export class PauseController {
     return true;
   }
 
-  /** Leaves the run to a later child. */
   async #detach(): Promise<boolean> {
     const { run } = this.#options;
     if (!this.#isReplayable) {
-      // A server that shuts down interrupts it.
+      // A server that is shutting down interrupts the run itself.
       if (!this.#isDraining) run.decide(CANNOT_BE_HELD);
       return false;
     }
@@ -284,12 +280,12 @@ export class PauseController {
       this.#end("detached");
       run.detach();
     }
-    // An approver has decided, or the run was killed: that notice is on its way.
+    // An approver has decided or the run was killed; the notification is on its way.
     else this.#startHold();
     return false;
   }
 
-  /** A paused run has time. Returns false if it is over. */
+  /** Retries `work`: a paused run has time. Returns false if the run has ended. */
   async #retry(work: () => Promise<boolean>): Promise<boolean> {
     const over = this.#over.signal;
     const done = await retryUntil(work, over, (error) =>

@@ -1,6 +1,6 @@
 /**
- * The journal of a run that asks approvers: from its first pause on, the database has each call before its adapter is called, and
- * each reply before the script gets it. Calls from before that are in the log of the run (live/calls.ts).
+ * The journal of a run that asks approvers. From its first pause on, each call is stored before its adapter is
+ * called, and each reply before the script gets it. Earlier calls are in the run's log (live/calls.ts).
  */
 import { retryUntil } from "#api/db/retry.ts";
 import type { CallRefusal, ToolPath } from "#api/tools/contract.ts";
@@ -13,9 +13,9 @@ import type { PauseRecord, PauseStore } from "./transactions.ts";
 export interface ReplayJournalOptions {
   store: Pick<PauseStore, "beginCall" | "endCall">;
   log: CallLog;
-  /** Aborts when nothing more may be written of the run. */
+  /** Aborts when nothing more may be written about the run. */
   over: AbortSignal;
-  /** Ends the run: it cannot be replayed. `message` is a whole sentence. */
+  /** Ends the run because it cannot be replayed. `message` is a complete sentence. */
   failReplay(message: string): void;
 }
 
@@ -36,29 +36,27 @@ export class ReplayJournal {
     this.#options = options;
   }
 
-  /** The run has paused, so its calls are stored. */
+  /** True once the run has paused, so its calls are stored. */
   get isKept(): boolean {
     return this.#isKept;
   }
 
-  /** Takes over the calls of earlier children. */
   restore({ calls, saved }: Pick<RestoredRun, "calls" | "saved">): void {
     this.#isKept = true;
     this.#saved = saved;
     for (const call of calls) this.#restored.set(call.seq, call);
   }
 
-  /** Finds the answer to a request that became a file before the run was replayed. */
   findSaved(seq: number): KeptAnswer | undefined {
     return this.#saved.find((answer) => answer.seq === seq);
   }
 
-  /** Returns a destructive call of which it is unknown whether it was carried out. */
+  /** Returns a destructive call that may or may not have been carried out. */
   findInterrupted(): RestoredCall | undefined {
     return this.#restored.values().find(({ reply, destructive }) => reply === null && destructive);
   }
 
-  /** Fails the replay if the script has ended and did not make every call of the earlier child again. */
+  /** Fails the replay if the script has ended without repeating every call of the earlier child. */
   checkAllReplayed(): void {
     for (const call of this.#restored.values()) {
       this.diverge(`Request ${call.seq} of the script was a call of ${pathOf(call)} and was not made again`);
@@ -70,7 +68,7 @@ export class ReplayJournal {
     this.#options.failReplay(`${message}: the script did not do again what it had done before.`);
   }
 
-  /** Returns the reply that an earlier child had, or null if the call is to be made. */
+  /** Returns the reply that an earlier child got, or null if the call is to be made. */
   replyTo(call: LoggedCall): CallReply | null {
     const { seq } = call;
     const restored = this.#restored.get(seq);
@@ -80,12 +78,12 @@ export class ReplayJournal {
       this.diverge(`Request ${seq} of the script was a call of ${pathOf(restored)}, and is another one now`);
       return RUN_HAS_ENDED;
     }
-    // Older servers did not keep the size of a saved answer.
+    // Older servers did not store the size of a saved answer.
     const isLost = call.isSaved && restored.reply?.ok && restored.reply.savedBytes === undefined;
     return isLost ? this.lose(restored) : restored.reply;
   }
 
-  /** The file that an answer became is gone. */
+  /** The file of a saved answer no longer exists. */
   lose(path: ToolPath): Extract<CallReply, { ok: false }> {
     this.#options.failReplay(
       `The run cannot be repeated: the answer of ${pathOf(path)} was saved as a file, and is not there any more.`,
@@ -93,7 +91,7 @@ export class ReplayJournal {
     return RUN_HAS_ENDED;
   }
 
-  /** Call after `called`, before the adapter is called. Returns why it must not be, or null. */
+  /** Call after `called` and before calling the adapter. Returns why the call must not be made, or null. */
   async begin(call: LoggedCall, approvalId: string | null): Promise<CallRefusal | null> {
     if (!this.#isKept && this.#gate === null) return null;
     await this.#gate;
@@ -118,13 +116,13 @@ export class ReplayJournal {
     }
   }
 
-  /** Call before the script gets the reply. Resolves when the reply is stored, or the run is over. */
+  /** Call before the script gets the reply. Resolves when the reply is stored or the run has ended. */
   async end(call: LoggedCall, reply: CallReply): Promise<void> {
     const { log, over, store } = this.#options;
     if (!log.isUnderWay(call)) return;
     await this.#gate;
     if (this.#isKept) {
-      // If the run is over, its end may be why the call ended: whether it was carried out stays unknown.
+      // The run's end may have caused the end of the call, so the call's outcome stays unknown.
       await retryUntil(async () => {
         const saved = log.unstored.filter(({ seq }) => seq === call.seq);
         await store.endCall(call.seq, reply, saved);
@@ -134,7 +132,7 @@ export class ReplayJournal {
     call.replied(reply);
   }
 
-  /** Writes a checkpoint together with the calls that belong to it. Starts at once; calls wait until it is written. */
+  /** Writes a checkpoint with its calls. Starts at once; new calls wait until it is written. */
   keep<T>(
     checkpoint: unknown,
     write: (record: Pick<PauseRecord, "checkpoint" | "unanswered" | "calls" | "saved">) => Promise<T>,
@@ -155,14 +153,13 @@ export class ReplayJournal {
         log.recordStored(saved);
         return written;
       } finally {
-        // Even if it failed: the transaction may have been committed, and its confirmation lost.
+        // Set even on failure: the transaction may have been committed and its confirmation lost.
         this.#isKept = true;
         log.forgetMade();
       }
     });
   }
 
-  /** Calls that are about to begin wait for `work`. */
   whileClosed<T>(work: () => Promise<T>): Promise<T> {
     const working = work();
     const open = () => {
@@ -175,7 +172,7 @@ export class ReplayJournal {
 }
 
 /**
- * Lists the requests that a checkpoint has no reply to, or returns null if it does not say. Everything else in a checkpoint is
+ * Lists the requests whose reply a checkpoint lacks, or returns null if it does not say. The rest of a checkpoint is
  * private to its environment.
  */
 function listUnanswered(checkpoint: unknown): number[] | null {

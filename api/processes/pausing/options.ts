@@ -2,7 +2,7 @@ import type { ModuleLogger } from "#sdk";
 import type { LiveRun } from "../live/run.ts";
 import type { PauseStore, RunName } from "./transactions.ts";
 
-/** A live run, as its pauses move it. */
+/** The part of a live run that its pauses use. */
 export type PausableRun = Pick<
   LiveRun,
   "calls" | "approvals" | "usage" | "results" | "snapshot" | "pause" | "resume" | "detach" | "decide"
@@ -14,7 +14,6 @@ export interface PauseControllerOptions {
   store: PauseStore;
   holdMs: number;
   maxApprovals: number;
-  /** Called when the run has paused. */
   onPaused(): void;
   log: ModuleLogger;
 }

@@ -1,4 +1,3 @@
-/** Pauses of all runs of this server: what they share, how a run gets its own, and how a run is replayed by a later child. */
 import { isDatabaseUnavailable } from "#api/db/pool.ts";
 import type { Redactor } from "#api/secrets/redactor.ts";
 import { pathOf } from "#kernel/tool-patterns.ts";
@@ -15,9 +14,9 @@ export interface PausingOptions extends PauseStorage {
   holdMs: number;
   maxApprovals: number;
   redactor: Pick<Redactor, "text">;
-  /** Returns why a schema cannot be used to check an answer, or null. */
+  /** Returns why a schema cannot be used to validate an answer, or null. */
   checkSchema(schema: JSONSchema): Promise<string | null>;
-  /** Slots of this server: as many paused runs may keep their child. */
+  /** Number of slots on this server, which is also the number of paused runs that may keep their child. */
   countSlots(): number | null;
   log: ModuleLogger;
 }
@@ -47,7 +46,7 @@ export function createPausing(options: PausingOptions) {
       onPaused: limitHeld,
       log,
     });
-    // First: it throws for a run that is over, whose pauses would never be closed.
+    // Must come first: it throws for an ended run, whose pauses would never be closed.
     live.opened.defer(() => {
       pauses.close();
       byRun.delete(live);
@@ -57,7 +56,10 @@ export function createPausing(options: PausingOptions) {
     return pauses;
   }
 
-  /** Each paused run keeps a child and its memory. Beyond as many as there are slots, those that wait longest give it up. */
+  /**
+   * Each paused run keeps a child and its memory. Beyond one per slot, the runs that have waited longest are
+   * detached.
+   */
   function limitHeld(): void {
     const max = Math.max(MIN_PAUSED_RUNS, options.countSlots() ?? 0);
     const paused = [...byRun.values()].filter(({ phase }) => phase === "paused");
@@ -69,16 +71,15 @@ export function createPausing(options: PausingOptions) {
     of: (live: LiveRun): PauseController => byRun.get(live) ?? open(live),
     /** Returns null if the run has asked no approver and is not a replay. */
     find: (live: LiveRun): PauseController | null => byRun.get(live) ?? null,
-    /** Ids of the approvals that runs of this server wait for. */
     pending: (): string[] => [...byRun.keys()].flatMap(({ approvals }) => approvals.pending),
 
     /**
-     * Gives a run what its earlier children left. Resolves with the checkpoint, with why the run cannot be replayed, or with
-     * `unread` if the database is away. Never rejects.
+     * Restores what earlier children left. Resolves with the checkpoint, with the reason why the run cannot be
+     * replayed, or with `unread` if the database is down. Never rejects.
      */
     async restore(live: LiveRun): Promise<{ checkpoint: unknown } | ReplayRefusal | "unread"> {
       const pauses = open(live);
-      // Its calls are in the database, even before they have been read.
+      // Marks its calls as stored, even before they have been read.
       pauses.journal.restore({ calls: [], saved: [] });
       try {
         const restored = await readRestoredRun(options, live);
@@ -102,7 +103,7 @@ export function createPausing(options: PausingOptions) {
       }
     },
 
-    /** Puts the file that an answer became before the run was replayed into its workspace. Rejects if it is gone. */
+    /** Restores a file saved from an answer before the replay into the workspace. Rejects if it no longer exists. */
     async restoreAnswer(live: LiveRun, seq: number, turn?: SaveTurn): Promise<StoredFile> {
       const kept = byRun.get(live)?.journal.findSaved(seq);
       const [file] = kept === undefined ? [] : options.files.open([kept]);
@@ -110,13 +111,12 @@ export function createPausing(options: PausingOptions) {
       return live.files.workspace.save(kept.name, readWhole(file), turn);
     },
 
-    /** Fails a replay whose script has ended without making every call again. */
     checkAllReplayed: (live: LiveRun): void => byRun.get(live)?.journal.checkAllReplayed(),
 
-    /** On shutdown: returns true if the run can be replayed from the database, false if it must end here. */
+    /** Call on shutdown. Returns true if the run can be replayed from the database, or false if it must end here. */
     abandon: (live: LiveRun): boolean => byRun.get(live)?.abandon() ?? false,
 
-    /** From now on paused runs give up their child at once. */
+    /** From now on, paused runs are detached at once. */
     drain(): void {
       isDraining = true;
       for (const pauses of byRun.values()) pauses.drain();

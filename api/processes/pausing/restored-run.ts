@@ -1,4 +1,3 @@
-/** Reads from the database what a run is replayed from. */
 import { promisify } from "node:util";
 import { zstdDecompress } from "node:zlib";
 import type { CallReply, RestoredRun } from "../model/calls.ts";
@@ -7,10 +6,10 @@ import type { KeptRun, PauseStorage, RunName } from "./transactions.ts";
 
 const decompress = promisify(zstdDecompress);
 const MAX_DECOMPRESSED_BYTES = 64 * 1024 * 1024;
-/** Replays of a run that does not reach its next pause. */
+/** Maximum number of replays that do not reach the next pause. */
 const MAX_REPLAYS = 10;
 
-/** Returns what a run is replayed from, or a message if it cannot be. Rejects if the database does. */
+/** Returns the state to replay from, or a message if the run cannot be replayed. Rejects if the database fails. */
 export async function readRestoredRun(
   storage: PauseStorage,
   { id, claim }: Pick<RunName, "id" | "claim">,

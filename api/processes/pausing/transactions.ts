@@ -1,4 +1,7 @@
-/** The database side of the pauses of one run: transactions over the statements of store/pauses.ts. Everything is sealed. */
+/**
+ * Database transactions for the pauses of one run, built from the statements in store/pauses.ts. All content is
+ * sealed.
+ */
 
 import { randomUUID } from "node:crypto";
 import { promisify } from "node:util";
@@ -36,15 +39,14 @@ import {
 import type { ApprovalStore } from "./approvals.ts";
 
 const compress = promisify(zstdCompress);
-/** Smaller values are not compressed. */
 const MIN_COMPRESSED_CHARACTERS = 16 * 1024;
-/** Fewer processes than this pause while a count is trusted. */
+/** While fewer processes than this are paused, a cached count is used. */
 const PLENTY_OF_ROOM = 500;
 const TRUST_MS = 500;
 
 export type Sealer = Pick<Vault, "seal" | "keep" | "recall">;
 
-/** Tells whether one more process may pause. While there is plenty of room, the count is trusted for a moment. */
+/** Checks whether one more process may pause. While there is plenty of room, the count is cached for a moment. */
 export interface PauseRoom {
   hasRoom(): Promise<boolean>;
 }
@@ -69,7 +71,6 @@ export interface PauseStorage {
   files: Pick<ProcessFiles, "store" | "open" | "maxStoredBytes" | "onFull">;
 }
 
-/** Encrypted part of a paused run. */
 export interface KeptRun {
   checkpoint: unknown;
   trail: readonly TrailCall[];
@@ -88,7 +89,7 @@ export function createPauseStore(storage: PauseStorage, name: RunName): PauseSto
   const { id } = name;
   const now = <T>(work: (db: Db) => Promise<T>): Promise<T> => pool.begin(work) as Promise<T>;
 
-  /** Stores contents first: whatever refers to one must find it. */
+  /** Contents must be stored before the rows that reference them. */
   async function storeSaved(saved: readonly SavedAnswer[]): Promise<KeptAnswer[]> {
     if (saved.length === 0) return [];
     const stored = await storage.files.store(saved, id).catch(reportFull);
@@ -113,11 +114,11 @@ export function createPauseStore(storage: PauseStorage, name: RunName): PauseSto
       const replies = answered.map(({ seq, reply }) => sealReply(sealer, id, seq, reply as CallReply));
       return now(async (db) => {
         if (kept.length > 0) {
-          // Apart from the others: if the store is full, the failure of this statement is the one to report.
+          // Sent separately: if the store is full, the failure of this statement is the one to report.
           await lockProcess(db, id);
           await keep(db, kept);
         }
-        // Sent together, executed in this order.
+        // Sent together and executed in this order.
         const [, isPaused] = await Promise.all([
           lockProcess(db, id),
           pauseRun(db, name, { replayable, usage, unanswered }),
@@ -156,11 +157,11 @@ export function createPauseStore(storage: PauseStorage, name: RunName): PauseSto
         approvalId === null ? null : (when: Fragment) => approvalStore.use(pool, approvalId, attempts, when);
       const { outcome, isUsed } = await retryWhileAway(() => beginCall(pool, name, call, use), over);
       if (outcome === "gone") return "gone";
-      // A call that changes nothing may be made again after a server died.
+      // A call that changes nothing may be repeated after a server died.
       return approvalId === null || isUsed || !call.destructive ? "begun" : "used";
     },
     async endCall(seq, reply, saved) {
-      // The reply is kept even without the file: a replay ends there, and makes no call twice.
+      // The reply is stored even without the file: a replay fails there and repeats no call.
       await storeSaved(saved)
         .then((kept) => keep(pool, kept))
         .catch((error) => {
@@ -192,7 +193,6 @@ async function useAnswer(
   return answer;
 }
 
-/** Returns null if there is no checkpoint, or one too large to be stored. */
 async function sealCheckpoint(sealer: Sealer, id: number, kept: KeptRun): Promise<KeptValue | null> {
   if (kept.checkpoint === null) return null;
   try {
@@ -214,7 +214,6 @@ function sealReply(sealer: Sealer, id: number, seq: number, reply: CallReply): K
   }
 }
 
-/** The run was ended while it was being paused. */
 class RunIsGone extends Error {
   override readonly name = "RunIsGone";
 }
@@ -231,37 +230,39 @@ async function pack(value: unknown): Promise<unknown> {
 }
 
 export interface PauseRecord {
-  /** As the environment gave it. Null if the run cannot be replayed. */
+  /** Checkpoint from the environment, or null if the run cannot be replayed. */
   checkpoint: unknown;
   approvals: readonly PreparedApproval[];
   /** Calls in progress, and calls whose reply the checkpoint lacks. */
   calls: readonly RestoredCall[];
-  /** Requests whose reply the checkpoint lacks. Only their calls are kept. */
+  /** Requests whose reply the checkpoint lacks. Only their calls are retained. */
   unanswered: readonly number[];
-  /** Answers that became files whose content is not stored yet. */
+  /** Saved answers whose contents are not stored yet. */
   saved: readonly SavedAnswer[];
   trail: readonly TrailCall[];
   usage: Usage;
   packages: readonly PackageUse[];
 }
 
-/** Everything rejects if the database does, and resolves with `false` if the run is gone. */
+/** Stores pauses. All methods reject if the database fails, and resolve with `false` if the run no longer exists. */
 export interface PauseStore {
-  /** Stores approvals, checkpoint, calls and state in one transaction. Not `replayable` without a checkpoint that can be stored. */
+  /**
+   * Stores approvals, checkpoint, calls and state in one transaction. `replayable` is false without a storable
+   * checkpoint.
+   */
   pause(record: PauseRecord): Promise<{ replayable: boolean } | null>;
   resume(withdrawn: readonly string[]): Promise<boolean>;
-  /** Resolves with false also if an approver decided meanwhile: then the run continues here. */
+  /** Also resolves with false if an approver decided meanwhile; the run then continues here. */
   detach(waiting: readonly string[], snapshot: RunSnapshot): Promise<boolean>;
   /**
-   * Marks `approvalId` as used in the same transaction. Resolves with `used` if a call that may have been carried out did so before.
-   * Retries for some seconds, unless `over` aborts.
+   * Marks `approvalId` as used in the same transaction. Resolves with `used` if an earlier call that may have been
+   * carried out used it. Retries for some seconds, unless `over` aborts.
    */
   beginCall(
     call: JournaledCall,
     approvalId: string | null,
     over: AbortSignal,
   ): Promise<"begun" | "used" | "gone">;
-  /** `saved`: the file that the answer became. */
   endCall(seq: number, reply: CallReply, saved: readonly SavedAnswer[]): Promise<void>;
   /** Retries for some seconds, unless `over` aborts. */
   useAnswer(approvalId: string, over: AbortSignal): Promise<unknown>;

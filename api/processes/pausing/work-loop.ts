@@ -1,8 +1,6 @@
-/** Makes changes one after another, however often somebody asks for them. */
-
 /**
- * Returns a function that makes every change that is due. `step` makes one and resolves with false if there is none; it never runs
- * twice at the same time. `onError` gets whatever it throws.
+ * Returns a function that makes all due changes. `step` makes one change and resolves with false if none is due; it
+ * never runs twice at the same time. `onError` receives everything it throws.
  */
 export function createWorkLoop(step: () => Promise<boolean>, onError: (error: unknown) => void): () => void {
   let isWorking = false;

@@ -1,6 +1,6 @@
 /**
- * The statements that change processes, one function each. Every change of state is a single statement guarded by the
- * states it may come from and, for a run, by its claim token.
+ * SQL statements that change processes, one function each. Every state change is a single statement guarded by the
+ * allowed previous states and, for a run, by its claim token.
  */
 
 import type { Db } from "#api/db/pool.ts";
@@ -17,12 +17,15 @@ import type {
 } from "../model/records.ts";
 import { HELD_STATES, type ProcessState, statesBefore } from "../model/states.ts";
 
-/** Another claim for a run that goes on: the beginning, by which readers know the run, stays. */
+/** Returns a new claim for a continuing run. It keeps the prefix that identifies the run to readers. */
 export function renewedClaim(db: Db) {
   return db`overlay(gen_random_uuid()::text placing left(claim::text, 8) from 1 for 8)::uuid`;
 }
 
-/** `isSettled`: a process that is new or over waits for no approval, and none is looked for. */
+/**
+ * Returns the columns of a process row. `isSettled`: the process is new or finished, so pending approvals are not
+ * looked up.
+ */
 export function processColumns(db: Db, isSettled = false) {
   const approvals = isSettled
     ? db`'{}'::text[]`
@@ -34,7 +37,6 @@ export function processColumns(db: Db, isSettled = false) {
     ${approvals} as approvals, p.created_at as "createdAt", p.queued_at as "queuedAt", p.started_at as "startedAt", p.completed_at as "completedAt"`;
 }
 
-/** What the script of a run is, and is given. */
 export function submittedColumns(db: Db) {
   return db`p.code, p.input::text as input, p.input_schema::text as "inputSchema", p.files::text as files, p.name`;
 }
@@ -45,8 +47,9 @@ export type InsertOutcome =
   | { kind: "key_known" };
 
 /**
- * Stores a process: `idle`, `queued`, or with a placement already `running`. With an idempotency key that is known and
- * younger than `keyTtlMs`, nothing is stored; concurrent duplicates wait for each other on the key. Throws storage_full.
+ * Stores a process as `idle` or `queued`, or as `running` if it has a placement. Stores nothing if the idempotency
+ * key is already known and younger than `keyTtlMs`; concurrent duplicates wait for each other on the key. Throws
+ * storage_full.
  */
 export async function insertProcess(
   db: Db,
@@ -83,7 +86,6 @@ export async function insertProcess(
   }
 }
 
-/** Of a key that is new, or was used too long ago. */
 function freshKey(db: Db, { caller, key, bodyHash, keyTtlMs }: IdempotencyKey & { keyTtlMs: number }) {
   return db`fresh_key as (
     insert into idempotency_keys as k (caller, key, body_hash, process_id)
@@ -95,7 +97,10 @@ function freshKey(db: Db, { caller, key, bodyHash, keyTtlMs }: IdempotencyKey & 
   )`;
 }
 
-/** What keeps the contents of files as long as the process. `files`: as records show them. */
+/**
+ * References the given files so that their contents are stored as long as the process. `files` has the form records
+ * show.
+ */
 function givenFiles(db: Db, files: string, maxStoredBytes: number | null) {
   return db`${allowStoredBytes(db, maxStoredBytes)}, given as (
     insert into process_files (process_id, owner, name, digest, size, content_type)
@@ -110,7 +115,7 @@ function isRefTaken(error: unknown): boolean {
   );
 }
 
-/** The process a key stands for, or null when the key is unknown (again), or older than `keyTtlMs`. */
+/** Finds the process of an idempotency key. Returns null if the key is unknown or older than `keyTtlMs`. */
 export async function findIdempotencyKey(
   db: Db,
   caller: string,
@@ -125,8 +130,9 @@ export async function findIdempotencyKey(
 }
 
 /**
- * Starts an idle process again, as `queued` or `running`, and clears what its last run left. Null when it may not.
- * `startedBy`: see `ProcessRow`. `input`: JSON text that replaces the input; null: it stays.
+ * Restarts an idle process as `queued` or `running` and clears the results of its last run. Returns null if it may
+ * not be restarted. `startedBy`: see `ProcessRow`. `input` is JSON text that replaces the input; null leaves it
+ * unchanged.
  */
 export async function restartProcess(
   db: Db,
@@ -159,7 +165,7 @@ export async function restartProcess(
   return row ?? null;
 }
 
-/** Ends a queued process. Null when it is not queued (any more). */
+/** Returns null if the process is not queued. */
 export async function cancelQueued(db: Db, id: number): Promise<ProcessRow | null> {
   const [row] = await db<ProcessRow[]>`
     update processes as p set state = 'idle', exit_state = 'canceled', reason = 'killed', completed_at = now()
@@ -168,7 +174,10 @@ export async function cancelQueued(db: Db, id: number): Promise<ProcessRow | nul
   return row ?? null;
 }
 
-/** A run that is not in this server's memory is to end: its server sees it. False when it is over, or has no child. */
+/**
+ * Marks a run held by another server as `terminating`, so that its server ends it. Returns false if the run has ended
+ * or has no child.
+ */
 export async function terminateElsewhere(db: Db, id: number, replica: string | null): Promise<boolean> {
   const { count } = await db`
     update processes set state = 'terminating'
@@ -177,7 +186,7 @@ export async function terminateElsewhere(db: Db, id: number, replica: string | n
   return count === 1;
 }
 
-/** Claims and states of runs that this server believes to hold, by process id. */
+/** Reads the claims and states of the runs this server holds, by process id. */
 export async function readClaims(
   db: Db,
   ids: readonly number[],
@@ -187,7 +196,10 @@ export async function readClaims(
   return new Map(rows.map(({ id, claim, state }) => [id, { claim, state }]));
 }
 
-/** Changes the state of a run that goes on. Null when the run is over, is another one, or may not change so. */
+/**
+ * Changes the state of a run in progress. Returns null if the run has ended, its claim differs, or the change is not
+ * allowed.
+ */
 export async function changeHeldState(
   db: Db,
   id: number,
@@ -202,7 +214,9 @@ export async function changeHeldState(
   return row ?? null;
 }
 
-/** Ends a run and stores what it left, all in one statement. Null when the run is over already or is another one. */
+/**
+ * Ends a run and stores its results in one statement. Returns null if the run has already ended or its claim differs.
+ */
 export async function finishRun(db: Db, ending: RunEnding): Promise<ProcessRow | null> {
   const errorDetail = ending.error === null ? null : JSON.stringify(ending.error);
   const resultsBytes = ending.output.length + (ending.result?.length ?? 0) + (errorDetail?.length ?? 0);
@@ -230,12 +244,12 @@ export async function finishRun(db: Db, ending: RunEnding): Promise<ProcessRow |
   return row ?? null;
 }
 
-/** Null for none. */
+/** Returns null for an empty list. */
 export function toJsonList(items: readonly unknown[]): string | null {
   return items.length === 0 ? null : JSON.stringify(items);
 }
 
-/** For a run of which something is stored already. */
+/** For a run whose results are partly stored already. */
 export function replaceResults(db: Db) {
   return db`on conflict (process_id) do update set stdout = excluded.stdout, stderr = excluded.stderr,
     stdout_truncated = excluded.stdout_truncated, stderr_truncated = excluded.stderr_truncated,
@@ -244,13 +258,12 @@ export function replaceResults(db: Db) {
     levels = excluded.levels`;
 }
 
-/** The trail of a run that is left by its child. */
 export async function storeCalls(db: Db, id: number, calls: readonly TrailCall[]): Promise<void> {
   if (calls.length === 0) return;
   await db`with finished as (select ${id}::bigint as id)${callsOfFinished(db, calls, true)} select from finished`;
 }
 
-/** The part of `finishRun` that keeps the contents of what the run left. */
+/** Part of `finishRun` that references the contents of the run's artifacts. */
 function artifactsOfFinished(db: Db, artifacts: readonly ProcessArtifact[]) {
   return db`, artifacts as (
       insert into process_artifacts (process_id, name, digest, size, content_type)
@@ -260,7 +273,9 @@ function artifactsOfFinished(db: Db, artifacts: readonly ProcessArtifact[]) {
     )`;
 }
 
-/** The part of `finishRun` that stores the call trail; most runs have none. `replaces`: some of it may be stored already. */
+/**
+ * Part of `finishRun` that stores the call trail; most runs have none. `replaces`: some of it may already be stored.
+ */
 function callsOfFinished(db: Db, calls: readonly TrailCall[], replaces: boolean) {
   return db`, calls as (
       insert into tool_calls (
@@ -287,7 +302,7 @@ function callsOfFinished(db: Db, calls: readonly TrailCall[], replaces: boolean)
     )`;
 }
 
-/** Removes an idle process with everything of it. False when it is not idle or not there. */
+/** Returns false if the process is not idle or does not exist. */
 export async function deleteProcess(db: Db, id: number): Promise<boolean> {
   const rows = await db`delete from processes where id = ${id} and state = 'idle' returning id`;
   return rows.length === 1;

@@ -1,6 +1,6 @@
 /**
- * Stores how runs ended, and keeps trying while the database is away: an ending is never dropped while the server
- * lives. What waits in memory is bounded by the slots: without a database no further run starts.
+ * Stores run endings and retries while the database is down. An ending is never dropped while the server lives. The
+ * number of waiting endings is bounded by the slots: without a database no new run starts.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Db } from "#api/db/pool.ts";
@@ -11,7 +11,7 @@ import { readProcessRow } from "./reads.ts";
 
 const FIRST_RETRY_MS = 50;
 const MAX_RETRY_MS = 2000;
-/** Postgres error classes that say the values cannot be stored, however often they are sent. */
+/** Postgres error classes that mean the values can never be stored, no matter how often they are sent. */
 const REFUSED_CLASSES = new Set(["22", "23", "42", "54"]);
 
 export class EndingWriter {
@@ -25,17 +25,16 @@ export class EndingWriter {
     this.#log = log;
   }
 
-  /** Endings that could not be stored yet. */
   get waiting(): number {
     return this.#waiting.size;
   }
 
-  /** Gives up on what is waiting; the next start finds those runs interrupted. */
+  /** Gives up on waiting endings. The next start marks those runs as interrupted. */
   stop(): void {
     this.#stopped.abort();
   }
 
-  /** The row as stored, or null when the run was ended by someone else or the server stops without a database. */
+  /** Returns the stored row, or null if another server ended the run or this server stops without a database. */
   async store(ending: RunEnding): Promise<ProcessRow | null> {
     let current = ending;
     for (let retryMs = FIRST_RETRY_MS; ; retryMs = Math.min(retryMs * 2, MAX_RETRY_MS)) {
@@ -68,7 +67,7 @@ export class EndingWriter {
     }
   }
 
-  /** An attempt whose answer was lost may have been committed. */
+  /** An attempt whose reply was lost may have been committed. */
   async #findOwn(ending: RunEnding): Promise<ProcessRow | null> {
     const row = await readProcessRow(this.#db, ending.id);
     return row?.state === "idle" && row.claim === ending.claim ? row : null;

@@ -1,4 +1,4 @@
-/** The statements by which runs pause and go on, guarded by state and claim like all others of processes. */
+/** SQL statements that pause and resume runs, guarded by state and claim like all other process statements. */
 import type { Db, Fragment } from "#api/db/pool.ts";
 import { allowStoredBytes, toStorageFull } from "#api/db/stored-bytes.ts";
 import type { PackageUse, Usage } from "#sdk";
@@ -16,12 +16,17 @@ export interface JournalRow extends JournaledCall {
   endedAt: Date | null;
 }
 
-/** First in every transaction that decides, pauses or leaves a run: they follow each other from here on. */
+/**
+ * Locks a process. Call first in every transaction that decides about, pauses or detaches a run: it serializes them.
+ */
 export async function lockProcess(db: Db, id: number): Promise<void> {
   await db`select from processes where id = ${id} for update`;
 }
 
-/** `running` (or `paused` already) to `paused`, with what is needed to repeat it. False when the run is over or another. */
+/**
+ * Changes a run from `running` (or already `paused`) to `paused` and stores what a replay needs. Returns false if the
+ * run has ended or its claim differs.
+ */
 export async function pauseRun(
   db: Db,
   run: { id: number; claim: string; run: string },
@@ -42,7 +47,7 @@ export async function pauseRun(
   return count === 1;
 }
 
-/** Marks a run that goes on while a person is asked: its approvals are over when it is. */
+/** Marks a run that continues while an approver is asked, so that its approvals expire when it ends. */
 export async function markAsked(db: Db, id: number, claim: string): Promise<boolean> {
   const { count } = await db`
     update processes set asked = true where id = ${id} and claim = ${claim}::uuid and state in ('running', 'paused')`;
@@ -57,9 +62,9 @@ export async function resumeRun(db: Db, id: number, claim: string): Promise<bool
 }
 
 /**
- * After `lockProcess`: no child holds the run any more, unless one of `waiting` was decided. The claim is another from
- * here on: what the old child's side still sends (a kill that was on its way, say) changes nothing. `gone`: it was another
- * before, because the answer to an earlier attempt was lost.
+ * Detaches a run from its child, unless one of the `waiting` approvals was decided. Call after `lockProcess`. The
+ * claim is renewed, so late statements of the old child (such as a kill in flight) change nothing. `gone`: the claim
+ * had already been renewed, because the reply to an earlier attempt was lost.
  */
 export async function detachRun(
   db: Db,
@@ -84,7 +89,7 @@ export async function detachRun(
   return row?.isOwn ? "stays" : "gone";
 }
 
-/** After `lockProcess`: queues a run without a child, if it is one and the approval is decided. */
+/** Queues a paused run without a child once the approval is decided. Call after `lockProcess`. */
 export async function requeueRun(db: Db, id: number, approval: string): Promise<boolean> {
   const { count } = await db`
     update processes set state = 'queued', queued_at = now()
@@ -94,7 +99,6 @@ export async function requeueRun(db: Db, id: number, approval: string): Promise<
   return count === 1;
 }
 
-/** Ends a paused run without a child. */
 export async function cancelDetached(db: Db, id: number): Promise<boolean> {
   const { count } = await db`
     update processes set state = 'idle', exit_state = 'canceled', reason = 'killed', completed_at = now()
@@ -104,8 +108,8 @@ export async function cancelDetached(db: Db, id: number): Promise<boolean> {
 }
 
 /**
- * A replay begins: counts it, once for each time that the run was left. Null when there is nothing to repeat it from, or
- * when another has claimed it.
+ * Starts a replay and counts it, once per detachment. Returns null if there is no checkpoint or another server has
+ * claimed the run.
  */
 export async function takeCheckpoint(db: Db, id: number, claim: string): Promise<CheckpointRow | null> {
   const [row] = await db<CheckpointRow[]>`
@@ -116,7 +120,10 @@ export async function takeCheckpoint(db: Db, id: number, claim: string): Promise
   return row ?? null;
 }
 
-/** Calls without a row are stored as `started`; what the checkpoint has the reply of goes. */
+/**
+ * Stores calls of a paused run. Calls without a row are stored as `started`; calls whose reply the checkpoint
+ * contains are deleted.
+ */
 export async function keepCalls(
   db: Db,
   id: number,
@@ -137,9 +144,9 @@ export async function keepCalls(
 }
 
 /**
- * `none`: the run has no checkpoint, so nothing has to be kept of its calls. `use` is done with it and answers a row the
- * first time. The process is locked first, as in every transaction of a pause: a server that takes the run away, or pauses
- * it, does so before this call or knows of it.
+ * Journals that a call begins. Returns `none` if the run has no checkpoint, so its calls need no journal. `use` marks
+ * the approval as used, which succeeds only once. The process is locked first, as in every pause transaction: a
+ * server that takes over or pauses the run either did so before this call or will see it.
  */
 export async function beginCall(
   db: Db,
@@ -165,7 +172,10 @@ export async function beginCall(
   return { outcome: row.kept ? "begun" : "none", isUsed: row.isUsed };
 }
 
-/** With a pause: what the run has imported, in place of what it had. Their bundles are kept as long as it may be repeated. */
+/**
+ * Stores the packages the run has imported, replacing its earlier list. Their bundles are retained as long as the run
+ * may be replayed.
+ */
 export async function keepPackages(db: Db, id: number, packages: readonly PackageUse[]): Promise<void> {
   await db`
     insert into process_packages (process_id, name, version, digest)
@@ -179,12 +189,14 @@ export async function listPackages(db: Db, id: number): Promise<PackageUse[]> {
     select name, version, digest from process_packages where process_id = ${id} order by name, version`;
 }
 
-/** A statement that answers a row when the call is there: otherwise nothing has to be kept of it. */
+/** Returns a statement that yields a row if the call exists. If it does not, its reply need not be stored. */
 export function endCall(db: Db, id: number, seq: number): Fragment {
   return db`update process_journal set ended_at = now() where process_id = ${id} and seq = ${seq} returning seq`;
 }
 
-/** Of a run that has paused: their contents are kept until it ends. Throws storage_full. */
+/**
+ * References the saved answers of a paused run; their contents are retained until the run ends. Throws storage_full.
+ */
 export async function keepSaved(
   db: Db,
   id: number,
@@ -218,14 +230,13 @@ export async function listJournal(db: Db, id: number): Promise<JournalRow[]> {
     from process_journal where process_id = ${id} order by seq`;
 }
 
-/** Counts to `max`. */
 export async function countPaused(db: Db, max: number): Promise<number> {
   const [row] = await db<{ count: number }[]>`
     select count(*)::int as count from (select from processes where state = 'paused' limit ${max}) paused`;
   return row?.count ?? 0;
 }
 
-/** What a run shows that no child holds, and the parts that were stored before. */
+/** Stores what a run without a child shows, replacing the parts stored before. */
 export async function storeSnapshot(db: Db, id: number, shown: RunSnapshot): Promise<void> {
   await db`
     with parts as (delete from run_progress where process_id = ${id})
@@ -238,10 +249,10 @@ export async function storeSnapshot(db: Db, id: number, shown: RunSnapshot): Pro
 }
 
 /**
- * What a dead server has left of runs that can be repeated: paused ones have no child any more; those that ran, and
- * those with a decision that the script has not been told of, are queued. So are, with `withDecided`, runs that no child
- * holds and that were decided as they were left; that looks at every paused run. `abandoned`: whether no server holds `processes p`. Returns the ids of those
- * that were queued.
+ * Recovers the replayable runs of a dead server. Paused runs lose their child. Runs that were running, or whose
+ * script has not yet received a decision, are queued. `withDecided` also queues runs without a child that were
+ * decided while being detached; this reads every paused run. `abandoned` is true if no server holds `processes p`.
+ * Returns the ids of queued runs.
  */
 export async function recoverPausedRuns(
   db: Db,

@@ -1,10 +1,10 @@
-/** The statement that stores what runs have left so far. `keep_progress` in the database is what reads it. */
+/** The SQL statement that stores the progress of runs. The database function `keep_progress` reads it. */
 import type { Db } from "#api/db/pool.ts";
 import type { ProgressPart } from "../model/records.ts";
 
 /**
- * Adds a part for each run that still holds its claim; a second attempt replaces the first. A row that another statement
- * holds is left out rather than waited for: its run may be ending. Returns the ids of those that were stored.
+ * Adds a part for each run that still holds its claim; a second attempt replaces the first. Rows locked by another
+ * statement are skipped, because their run may be ending. Returns the ids of the stored runs.
  */
 export async function addProgress(db: Db, parts: readonly ProgressPart[]): Promise<number[]> {
   const rows = parts.map(({ stdout, stderr, levels, truncated, packages, warnings, ...rest }) => ({

@@ -1,5 +1,3 @@
-/** The statements about the queue: who takes which process, how long it is, and where in it a process is. */
-
 import type { Db, Fragment } from "#api/db/pool.ts";
 import type { Claim, ProcessRow, Submitted } from "../model/records.ts";
 import type { ProcessErrorDetail } from "../model/schemas.ts";
@@ -8,18 +6,17 @@ import { processColumns, submittedColumns } from "./changes.ts";
 
 export interface ClaimRequest {
   environment: string;
-  /** Of this server; null: the only one. */
+  /** Id of this server, or null if it is the only one. */
   replica: string | null;
   maxRows: number;
-  /** Runs of one caller at once, over all servers. Null: no limit. */
   maxPerCaller: number | null;
-  /** Nothing is claimed once the database has had a later migration. Default: whatever the schema is. */
+  /** Prevents claims once the database has a later migration. By default the schema is not checked. */
   knownSchema?: string | null;
 }
 
 /**
- * Claims queued processes, each with a token of its own: of the caller who has the fewest runs, and had in the last
- * second, first; of one caller the highest priority first, then the oldest.
+ * Claims queued processes, each with its own token. The caller with the fewest runs, including those of the last
+ * second, goes first. For one caller, the highest priority goes first, then the oldest.
  */
 export async function claimQueued(db: Db, request: ClaimRequest): Promise<(ProcessRow & Submitted)[]> {
   const { environment, replica, maxRows, maxPerCaller, knownSchema = null } = request;
@@ -30,7 +27,7 @@ export async function claimQueued(db: Db, request: ClaimRequest): Promise<(Proce
       ${maxPerCaller}::int) p`;
 }
 
-/** Claims of which nothing was begun go back to where they were in the queue. Returns the ids. */
+/** Returns claims whose run never started to their previous place in the queue. Returns the requeued ids. */
 export async function returnClaims(db: Db, claims: readonly Claim[]): Promise<number[]> {
   if (claims.length === 0) return [];
   const rows = await db<{ id: number }[]>`
@@ -43,14 +40,14 @@ export async function returnClaims(db: Db, claims: readonly Claim[]): Promise<nu
   return rows.map(({ id }) => id);
 }
 
-/** How many processes are queued of each key (or `anonymous`, `bootstrap`). */
+/** Counts the queued processes of each key (or `anonymous`, `bootstrap`). */
 export async function countQueued(db: Db): Promise<Map<string, number>> {
   const rows = await db<{ key: string; count: number }[]>`
     select coalesce(key_id, creator) as key, count(*)::int as count from processes where state = 'queued' group by 1`;
   return new Map(rows.map(({ key, count }) => [key, count]));
 }
 
-/** Where processes are in the queue, from 1, in the order in which they will be taken as things are now. */
+/** Finds the queue positions of processes, from 1, in the order in which they would be claimed now. */
 export async function findPositions(db: Db, ids: readonly number[]): Promise<Map<number, number>> {
   if (ids.length === 0) return new Map();
   const rows = await db<{ id: number; position: number }[]>`
@@ -76,17 +73,20 @@ export async function findPositions(db: Db, ids: readonly number[]): Promise<Map
   return new Map(rows.map(({ id, position }) => [id, position]));
 }
 
-/** Whose claims are looked at, and when no server runs them any more. */
 export interface Judging {
-  /** Of this server; null: the only one. */
   replica: string | null;
-  /** Its own claims of which it runs nothing; null: all of them, for it has just begun. */
+  /**
+   * Claims of this server whose runs are not in its memory. Null means all its claims, because it has just started.
+   */
   unheld: readonly Claim[] | null;
-  /** Claims of another server are lost when it was not heard of for as long; null: only when it has signed off. */
+  /** Silence after which another server's claims count as lost. Null: only after that server has signed off. */
   maxSilentMs: number | null;
 }
 
-/** A condition on `processes p`: no server holds its claim any more. Without an id a claim is this server's own. */
+/**
+ * Returns a condition on `processes p`: no server holds its claim any more. A claim without a server id is this
+ * server's own.
+ */
 export function isAbandoned(db: Db, { replica, unheld, maxSilentMs }: Judging): Fragment {
   return db`(
     case when p.replica is null or p.replica = ${replica}::uuid then
@@ -102,7 +102,6 @@ export function isAbandoned(db: Db, { replica, unheld, maxSilentMs }: Judging): 
   )`;
 }
 
-/** The claims of one server, as the database knows them: what runs of them is in its memory. */
 export async function listClaims(
   db: Db,
   replica: string | null,
@@ -114,8 +113,8 @@ export async function listClaims(
 }
 
 /**
- * Ends what no server runs any more: `running` and `paused` as failed/interrupted, `terminating` as canceled/killed.
- * Paused runs without a child wait for their approvals and are left alone. What they had left so far stays. Returns the ids.
+ * Ends runs that no server holds: `running` and `paused` as failed/interrupted, `terminating` as canceled/killed.
+ * Paused runs without a child wait for their approvals and are skipped. Partial results stay stored. Returns the ids.
  */
 export async function endAbandonedRuns(
   db: Db,

@@ -1,4 +1,4 @@
-/** The statements that read processes. Large values are read only where they are asked for; JSON stays text. */
+/** SQL statements that read processes. Large values are read only on request; JSON stays text. */
 
 import type { Db } from "#api/db/pool.ts";
 import type { TrailCall } from "../model/calls.ts";
@@ -7,7 +7,7 @@ import type { ListQuery } from "../model/schemas.ts";
 import type { ProcessState } from "../model/states.ts";
 import { processColumns, submittedColumns } from "./changes.ts";
 
-/** Results are null together when the process has none. */
+/** All results are null if the process has none. */
 type Joined<R> = { [K in keyof R]: R[K] | null };
 type StoredProcess = ProcessRow & Submitted & Joined<StoredResults>;
 
@@ -30,7 +30,7 @@ export function resultsOf(row: Joined<StoredResults>): StoredResults {
   return row.stdout === null ? NO_RESULTS : (row as StoredResults);
 }
 
-/** Of a listed row; `overflow` rows have none either. */
+/** Returns the results of a listed row. Rows marked `overflow` have none. */
 export function summaryOf(row: Joined<SummaryResults>): SummaryResults {
   return row.output === null ? NO_RESULTS : (row as SummaryResults);
 }
@@ -46,13 +46,12 @@ export async function readProcess(db: Db, id: number): Promise<StoredProcess | n
   return row ?? null;
 }
 
-/** The row alone, for decisions. */
 export async function readProcessRow(db: Db, id: number): Promise<ProcessRow | null> {
   const [row] = await db<ProcessRow[]>`select ${processColumns(db)} from processes p where p.id = ${id}`;
   return row ?? null;
 }
 
-/** The id of the key that submitted it, `bootstrap` or `anonymous`; null when there is no such process. */
+/** Returns the id of the submitting key, `bootstrap` or `anonymous`, or null if the process does not exist. */
 export async function readSubmitter(db: Db, id: number): Promise<string | null> {
   const [row] = await db<{ submitter: string }[]>`
     select coalesce(key_id, creator) as submitter from processes where id = ${id}`;
@@ -64,7 +63,6 @@ export async function readCode(db: Db, id: number): Promise<string | null> {
   return row?.code ?? null;
 }
 
-/** Null: there is no such process. */
 export async function readInput(db: Db, id: number): Promise<StoredInput | null> {
   const [row] = await db<Submitted[]>`select ${submittedColumns(db)} from processes p where p.id = ${id}`;
   return row ?? null;
@@ -102,20 +100,20 @@ export async function readCalls(db: Db, id: number): Promise<TrailCall[]> {
 }
 
 export interface ListFilter extends Pick<ListQuery, "state" | "status" | "ref"> {
-  /** Only what it submitted: the id of a key, `bootstrap` or `anonymous`. Null: of all. */
+  /** Lists only processes of this submitter: a key id, `bootstrap` or `anonymous`. Null lists all. */
   submittedBy: string | null;
   limit: number;
-  /** Only ids below; null for the first page. */
+  /** Null reads the first page. */
   before: number | null;
-  /** Processes that show another state than their row: id -> state. */
+  /** Processes whose displayed state differs from their row: id -> state. */
   shown: ReadonlyMap<number, ProcessState>;
-  /** Results are read until this much JSON has been; rows after that come with `overflow`. */
+  /** Maximum bytes of result JSON to read. Later rows are returned with `overflow` and without results. */
   maxResultsBytes: number;
 }
 
 export type ListedRow = ProcessRow & Joined<SummaryResults> & { overflow: boolean };
 
-/** One page, newest first, plus one more row when there is a next page. */
+/** Reads one page, newest first, plus one extra row if there is a next page. */
 export async function listProcesses(db: Db, filter: ListFilter): Promise<ListedRow[]> {
   return db<ListedRow[]>`
     select page.*, r.stdout_truncated as "stdoutTruncated", r.stderr_truncated as "stderrTruncated",

@@ -1,13 +1,15 @@
-/** The statements of retention: what is too old or too much, in batches; callers repeat them. */
 import type { Db } from "#api/db/pool.ts";
 
-/** Where a finished process stands in the order of ending. The time is the database's own text, to the microsecond: a date of JavaScript is cut. */
+/**
+ * Position of a finished process in ending order. The time is Postgres text with microseconds, which a JavaScript
+ * Date would lose.
+ */
 export interface FinishedPosition {
   completedAt: string;
   id: number;
 }
 
-/** Deletes finished processes that ended more than `days` ago, oldest first. Returns how many. */
+/** Deletes finished processes that ended more than `days` ago, oldest first. Returns their number. */
 export async function deleteFinishedBefore(db: Db, days: number, batch: number): Promise<number> {
   const rows = await db`
     delete from processes where state = 'idle' and exit_state is not null and id = any(array(
@@ -18,7 +20,7 @@ export async function deleteFinishedBefore(db: Db, days: number, batch: number):
   return rows.length;
 }
 
-/** Deletes finished processes that ended before one, which stays; the oldest first. Returns how many. */
+/** Deletes finished processes that ended before the given one, oldest first. Returns their number. */
 export async function deleteFinishedUpTo(
   db: Db,
   { completedAt, id }: FinishedPosition,
@@ -33,19 +35,18 @@ export async function deleteFinishedUpTo(
   return rows.length;
 }
 
-/** What a sweep knew: at most `counted` processes had finished up to one. */
+/** Result of an earlier sweep: at most `counted` processes had finished up to this position. */
 export interface FinishedCount extends FinishedPosition {
   counted: number;
 }
 
-/** Null: not counted yet. */
 export async function readFinishedCount(db: Db): Promise<FinishedCount | null> {
   const [row] = await db<FinishedCount[]>`
     select counted, completed_at::text as "completedAt", process_id as id from retention_count`;
   return row ?? null;
 }
 
-/** How many have finished after one and up to another; counts to `most`. */
+/** Counts processes that finished after one position and up to another, stopping at `most`. */
 export async function countFinishedBetween(
   db: Db,
   after: FinishedPosition,
@@ -62,7 +63,7 @@ export async function countFinishedBetween(
   return row?.rows ?? 0;
 }
 
-/** Of all finished processes the one that ended last; null without any. */
+/** Returns the position of the process that finished last, or null if there is none. */
 export async function findNewestFinished(db: Db): Promise<FinishedPosition | null> {
   const [row] = await db<FinishedPosition[]>`
     select completed_at::text as "completedAt", id from processes where exit_state is not null
@@ -70,7 +71,7 @@ export async function findNewestFinished(db: Db): Promise<FinishedPosition | nul
   return row ?? null;
 }
 
-/** The one that ended `rows` before another; null where there are not as many. */
+/** Returns the position `rows` endings before another, or null if there are fewer. */
 export async function stepBack(
   db: Db,
   { completedAt, id }: FinishedPosition,
@@ -83,7 +84,6 @@ export async function stepBack(
   return row ?? null;
 }
 
-/** How many ended up to one, itself included. */
 export async function countFinishedUpTo(db: Db, { completedAt, id }: FinishedPosition): Promise<number> {
   const [row] = await db<{ rows: number }[]>`
     select count(*)::int as rows from processes
@@ -91,7 +91,7 @@ export async function countFinishedUpTo(db: Db, { completedAt, id }: FinishedPos
   return row?.rows ?? 0;
 }
 
-/** Unless another has noted something since `before` was read. */
+/** Does nothing if another server has recorded a count since `before` was read. */
 export async function recordFinishedCount(
   db: Db,
   before: FinishedCount | null,
@@ -106,7 +106,7 @@ export async function recordFinishedCount(
         = (${before?.counted ?? null}::bigint, ${before?.completedAt ?? null}::text::timestamptz, ${before?.id ?? null}::bigint)`;
 }
 
-/** Forgets idempotency keys older than `maxAgeMs`. Returns how many. */
+/** Deletes idempotency keys older than `maxAgeMs`. Returns their number. */
 export async function deleteOldIdempotencyKeys(db: Db, maxAgeMs: number, batch: number): Promise<number> {
   const rows = await db`
     delete from idempotency_keys where ctid = any(array(

@@ -33,6 +33,6 @@ export const replicaListSchema = z.object({
   nextCursor: z.string().nullable(),
 });
 
-/** Start (microseconds since 1970) and id of the last server on a page. */
+/** Position of the last server on a page: its start (microseconds since 1970) and id. */
 export const replicaPositionSchema = z.object({ startedUs: z.int().positive(), id: z.uuid() });
 export type ReplicaPosition = z.infer<typeof replicaPositionSchema>;

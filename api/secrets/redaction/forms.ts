@@ -1,6 +1,6 @@
-/** Lists the forms a secret takes in text: plain, escaped as JSON, percent-encoded, base64. */
+/** Lists the forms in which a secret may appear in text: plain, escaped as JSON, percent-encoded, base64. */
 
-/** Shorter values would be found in ordinary text. */
+/** Minimum length of a secret: shorter values would match ordinary text. */
 export const MIN_SECRET_CHARACTERS = 8;
 const MIN_FORM_CHARACTERS = 8;
 const MAX_VALUES_PER_OWNER = 1000;
@@ -26,7 +26,7 @@ export function collectValues(values: unknown): Set<string> {
   return found;
 }
 
-/** Adds the value without surrounding space and without the scheme of an authorization header. */
+/** Lists the value as it is, without surrounding space, and without the scheme of an authorization header. */
 function listSpellings(value: string): string[] {
   const trimmed = value.trim();
   if (trimmed === "") return [];
@@ -41,7 +41,7 @@ export function listForms(value: string): string[] {
     ...listJsonForms(value),
     percent,
     percent.replaceAll(/%[0-9A-F]{2}/g, (digits) => digits.toLowerCase()),
-    // HTML forms and query strings: a space is a plus sign, and more characters are escaped.
+    // In HTML forms and query strings, a space is a plus sign and more characters are escaped.
     new URLSearchParams([["", value]]).toString().slice(1),
     ...listBase64Forms(Buffer.from(value)),
     // Header values carry UTF-8 as Latin-1.
@@ -52,7 +52,10 @@ export function listForms(value: string): string[] {
   return [...forms].filter((form) => form.length >= MIN_FORM_CHARACTERS);
 }
 
-/** Escaped once and twice (JSON inside of JSON), and as other languages do: `\/`, and ASCII only. */
+/**
+ * Returns the value escaped once and twice (JSON inside JSON), and as other languages escape it: with `\/`, or ASCII
+ * only.
+ */
 function listJsonForms(value: string): string[] {
   const once = escapeJson(value);
   const asciiOnly = once.replaceAll(
@@ -67,8 +70,8 @@ function escapeJson(text: string): string {
 }
 
 /**
- * Base64 packs three bytes into four digits, so a value inside longer data (`user:password`) has one of three shapes.
- * Leaves out digits that also depend on neighbouring bytes.
+ * Returns three base64 forms: three bytes become four digits, so a value inside longer data (`user:password`) can be
+ * aligned in three ways. Omits digits that also depend on neighbouring bytes.
  */
 function listBase64Forms(bytes: Buffer): string[] {
   const forms: string[] = [];

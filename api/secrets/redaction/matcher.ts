@@ -1,5 +1,5 @@
 /**
- * Finds any of many patterns in one pass: an Aho-Corasick automaton, with a shift table (Wu-Manber) at its root that
+ * Finds any of many patterns in one pass: an Aho-Corasick automaton with a shift table (Wu-Manber) at its root, which
  * skips text where no pattern can begin. The cost does not grow with the number of patterns.
  */
 
@@ -21,13 +21,13 @@ export function noIntervals(): Intervals {
 
 export interface Matcher {
   readonly longest: number;
-  /** Continues in `state` (0 at the beginning of a text), adds matches to `found`, and returns the new state. */
+  /** Continues from `state` (0 at the beginning of a text), adds matches to `found`, and returns the new state. */
   scan(text: string, from: number, state: number, found: Intervals): number;
-  /** Returns how many characters before this state may begin a pattern. */
+  /** Returns the number of characters before this state that may begin a pattern. */
   openCharacters(state: number): number;
 }
 
-/** Returns null without patterns. Throws RangeError for one that is too short. */
+/** Returns null if there are no patterns. Throws RangeError if one is too short. */
 export function createMatcher(patterns: readonly string[]): Matcher | null {
   if (patterns.length === 0) return null;
   const trie = buildTrie(patterns);
@@ -97,7 +97,7 @@ function buildTrie(patterns: readonly string[]): Trie {
     }
     capacity += pattern.length;
   }
-  // Open addressing, at most half full: one edge per node.
+  // Hash table with open addressing, at most half full: there is one edge per node.
   const slotBits = Math.max(4, Math.ceil(Math.log2(capacity * 2)));
   const slotMask = 2 ** slotBits - 1;
   const targets = new Int32Array(2 ** slotBits);
@@ -173,7 +173,7 @@ function linkFailures(trie: Trie): { longest: Int32Array; open: Int32Array } {
   return { longest, open };
 }
 
-/** Failure links lead to a lesser depth, so those nodes come first. */
+/** Orders nodes by depth, because failure links lead to shallower nodes, which must come first. */
 function nodesByDepth({ size, depth }: Trie): Int32Array {
   const counts: number[] = [];
   for (let node = 0; node < size; node += 1) {
@@ -197,8 +197,8 @@ function nodesByDepth({ size, depth }: Trie): Int32Array {
 }
 
 /**
- * Returns how far a window of 8 characters may advance, from its last three; 0 where it may begin a pattern. Blocks
- * that share a slot share the smaller shift.
+ * Returns how far a window of 8 characters may advance, judged by its last three, or 0 if a pattern may begin there.
+ * Blocks that share a slot share the smaller shift.
  */
 function buildShifts(patterns: readonly string[]): { skip(text: string, from: number): number } {
   const blocks = patterns.length * MAX_SHIFT;

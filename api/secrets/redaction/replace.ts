@@ -16,14 +16,14 @@ export function replaceAll(matcher: Matcher, text: string): string {
 
 const CUT_MARK = /(?:\.{3}|…)\W{0,3}$/;
 
-/** Also replaces the beginning of a pattern at the end of a text that was cut. */
+/** Replaces patterns, including the beginning of one at the end of a text that was cut. */
 export function replaceInCut(matcher: Matcher, text: string): string {
   const [mark = ""] = CUT_MARK.exec(text) ?? [];
   const whole = text.slice(0, text.length - mark.length);
   const found = noIntervals();
   const open = matcher.openCharacters(matcher.scan(whole, 0, 0, found));
   if (open >= MIN_PATTERN_CHARACTERS) addInterval(found, whole.length - open, whole.length);
-  // A pattern may itself end as if it were cut.
+  // The text before the mark may contain a pattern that itself ends like a cut text.
   return replaceAll(matcher, replaceFound({ text: whole, found, isContinued: false }) + mark);
 }
 
@@ -32,7 +32,7 @@ const MIN_LINE_CHARACTERS = 8 * 1024;
 export interface Part {
   text: string;
   found: Intervals;
-  /** The first secret began in an earlier part, which has its marker. */
+  /** True if the first secret began in an earlier part, which already has its marker. */
   isContinued: boolean;
 }
 
@@ -45,8 +45,8 @@ export function nothingHeld(): Held {
 }
 
 /**
- * Passes on whole lines, and of a very long line the part that cannot belong to a secret that has begun. Holding back
- * only likely beginnings would tell a reader, character by character, how a secret begins.
+ * Passes on complete lines and, of a very long line, the part that cannot belong to a secret that has begun. Holding
+ * back only likely beginnings would reveal, character by character, how a secret begins.
  */
 export function replaceInPiece(matcher: Matcher, held: Held, piece: string): { passed: Part; held: Held } {
   const text = held.text + piece;
@@ -80,8 +80,8 @@ function endOfLines(text: string, longest: number): number {
 }
 
 /**
- * Drops the last characters of a stream that was cut off, which may begin a secret. Always drops the same number,
- * because a reader could infer the secret from it.
+ * Drops the last characters of a stream that was cut off, because they may begin a secret. Always drops the same
+ * number, because the number would otherwise reveal the secret.
  */
 export function releaseCut(matcher: Matcher, { text, found, isContinued }: Held): Part {
   const end = Math.max(0, text.length - matcher.longest + 1);
@@ -105,7 +105,7 @@ export function forgetFound({ text, found, isContinued }: Held): { held: Held; t
   return { held, text };
 }
 
-/** Positions inside a secret move behind its marker. */
+/** Returns a position in the text after replacing. Positions inside a secret move to the end of its marker. */
 export function movePosition({ found: { starts, ends }, isContinued }: Part, position: number): number {
   let moved = position;
   for (const [index, start] of starts.entries()) {

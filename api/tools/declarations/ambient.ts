@@ -1,10 +1,9 @@
-/** The declarations of `cyrnel`, `tools` and what both return, and of the other globals of a script. Pure. */
+/** Declarations of `cyrnel`, `tools`, their return types, and the other globals of a script. Pure. */
 import { REALM_GLOBALS } from "./globals.ts";
 
-/** A service as it appears in the document. */
 export interface DeclaredService {
   id: string;
-  /** The namespace with its types; null where they were not written and any tool may be called in any way. */
+  /** Namespace with the service's types, or null if they were not written and any tool may be called in any way. */
   namespace: string | null;
 }
 
@@ -12,7 +11,7 @@ export function namespaceOf(serviceId: string): string {
   return `CyrnelService_${serviceId}`;
 }
 
-/** The part of the document that comes before the namespaces. `withGlobals`: with what a script finds beside `cyrnel` and `tools`. */
+/** `withGlobals` adds the globals besides `cyrnel` and `tools`. */
 export function printAmbient(services: readonly DeclaredService[], withGlobals: boolean): string {
   const members = services.map(({ id, namespace }) => ({
     id,
@@ -22,7 +21,7 @@ export function printAmbient(services: readonly DeclaredService[], withGlobals: 
   return printMembers(members) + (withGlobals ? `\n${REALM_GLOBALS}` : "");
 }
 
-/** For no server in particular: every tool of every service may be called in any way. */
+/** Declarations for no particular server: every tool of every service may be called in any way. */
 export function printOpenAmbient(): string {
   const any = { id: "[service: string]", type: "CyrnelUntypedTools", callable: "CyrnelUntypedTools" };
   return `${printMembers([any])}\n${REALM_GLOBALS}`;

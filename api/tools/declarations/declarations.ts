@@ -1,6 +1,6 @@
 /**
- * TypeScript declarations of all tools a caller can see and call. Written in a thread, one service at a time, and kept
- * by the hash of what they show, so a change of a service is seen at the next request.
+ * TypeScript declarations of all tools a caller can see and call. Written in a thread, one service at a time, and
+ * cached by the hash of their content, so a service change is visible at the next request.
  */
 import { createHash, hash } from "node:crypto";
 import { promisify } from "node:util";
@@ -15,9 +15,8 @@ import { type DeclaredService, namespaceOf, printAmbient } from "./ambient.ts";
 import type { DeclarationAnswer, DeclarationJob } from "./thread.ts";
 
 const DECLARATION_LIMITS = {
-  /** Of all texts that are kept. */
   maxCachedBytes: 64 * 1024 * 1024,
-  /** Tools of one document that get types; services beyond that can be called in any way. */
+  /** Maximum number of tools with types in one document. Services beyond it can be called in any way. */
   maxTypedTools: 5000,
   maxServices: 1000,
   maxWriteMs: 60_000,
@@ -27,19 +26,15 @@ const DECLARATION_LIMITS = {
 } as const;
 
 export interface DeclarationsWish {
-  /** Absent: every service. */
   serviceId?: string | undefined;
-  /** With what a script finds beside `cyrnel` and `tools`. */
   withGlobals: boolean;
-  /** What the document ends with. */
+  /** Declarations of packages, appended to the document. */
   packages: string;
 }
 
 export interface WrittenDeclarations {
-  /** UTF-8. */
   text: Buffer;
   gzipped: Buffer;
-  /** Of the text. */
   digest: string;
 }
 
@@ -49,11 +44,11 @@ export interface Declarations extends AsyncDisposable {
 
 interface Part {
   service: DeclarableService;
-  /** Null: without types. */
+  /** Null without types. */
   key: string | null;
 }
 
-/** `failureOf`: why a service cannot be called although its rows say nothing against it. */
+/** `failureOf` returns why a service cannot be called although its rows in the database look fine, or null. */
 export function createDeclarations(
   db: Db,
   gate: CallGate,
@@ -93,7 +88,7 @@ export function createDeclarations(
     return parts;
   }
 
-  /** The namespace of a service; null when it cannot be written. */
+  /** Returns null if the namespace cannot be written. */
   async function writeNamespace({ service, key }: Part): Promise<Buffer | null> {
     if (key === null) return null;
     const known = services.get(key);
@@ -140,7 +135,7 @@ export function createDeclarations(
   };
 }
 
-/** A service without types is written differently, whatever its tools are. */
+/** Services without types are written differently, whatever their tools are. */
 function identityOf({ key, service }: Part): string {
   return key ?? service.id;
 }
@@ -156,7 +151,6 @@ interface Cache<T> {
   set(key: string, entry: T): void;
 }
 
-/** Keeps what was used last, up to a number of bytes. */
 function createCache<T>(maxBytes: number, sizeOf: (entry: T) => number): Cache<T> {
   const entries = new Map<string, T>();
   let bytes = 0;

@@ -1,8 +1,14 @@
-/** The declarations of what a script finds beside `cyrnel` and `tools`: the same in every realm and for every caller. Pure. */
+/**
+ * Declarations of the script globals besides `cyrnel` and `tools`. They are the same in every realm and for every
+ * caller. Pure.
+ */
 
 import { STREAMS } from "./streams.ts";
 
-/** Beside them only what ECMAScript 2024 has, as the "lib" of a tsconfig.json says: no module loader, no process. */
+/**
+ * Besides these, a realm has only ECMAScript 2024, which tsconfig.json declares with "lib". There is no module loader
+ * and no `process`.
+ */
 export const REALM_GLOBALS = `/** log, info and debug go to stdout; warn, error and trace to stderr; formatted as Node's console does. */
 declare const console: {
   log(...values: unknown[]): void;

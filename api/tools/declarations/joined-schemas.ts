@@ -1,6 +1,6 @@
 /**
- * The schemas of all tools of a service as one document of definitions, in which definitions that tools share stand
- * once. Runs in the thread that writes declarations.
+ * Joins the schemas of all tools of a service into one document, in which shared definitions appear once. Runs in the
+ * thread that writes declarations.
  */
 import {
   asParameters,
@@ -11,19 +11,16 @@ import {
 
 export interface ToolSchemas {
   id: string;
-  /** JSON text. */
   input: string;
   output: string;
 }
 
-/** The names of the types of one tool. */
 export interface ToolTypes {
   id: string;
   input: string;
   output: string;
-  /** What its error has; null where nothing is declared. */
+  /** Null if no errors are declared. */
   failure: string | null;
-  /** Whether it can be called without parameters. */
   isInputOptional: boolean;
 }
 
@@ -32,7 +29,6 @@ export interface JoinedSchemas {
   tools: ToolTypes[];
 }
 
-/** Names that generated declarations must leave alone. */
 const RESERVED_NAMES = [
   "Tools",
   "Service",
@@ -41,9 +37,9 @@ const RESERVED_NAMES = [
 
 interface Join {
   definitions: Map<string, PlainSchema>;
-  /** In lower case: names that differ in case alone are hard to tell apart. */
+  /** Names in lower case, because names that differ only in case are easily confused. */
   usedNames: Set<string>;
-  /** A definition with all it refers to -> the name it has here. */
+  /** Definition with everything it refers to -> its name in this document. */
   known: Map<string, string>;
 }
 
@@ -53,7 +49,7 @@ export function joinSchemas(sources: readonly ToolSchemas[]): JoinedSchemas {
     usedNames: new Set(RESERVED_NAMES.map((name) => name.toLowerCase())),
     known: new Map(),
   };
-  // Tools first: their types are what a person reads.
+  // Tools first, because people read their types.
   const names = sources.map(({ id }) => ({
     input: takeName(join, `${id}Input`),
     output: takeName(join, `${id}Output`),
@@ -79,7 +75,7 @@ export function joinSchemas(sources: readonly ToolSchemas[]): JoinedSchemas {
   return { definitions: Object.fromEntries(join.definitions), tools };
 }
 
-/** Tools whose failures are the same share a type. */
+/** Tools with the same failures share a type. */
 function addFailure(join: Join, id: string, outputSchema: unknown): string | null {
   const failure = makePlainFailures(outputSchema, new Set(RESERVED_NAMES));
   if (failure === null) return null;
@@ -132,7 +128,7 @@ function rename<T>(node: T, names: ReadonlyMap<string, string>): T {
   });
 }
 
-/** A free name of letters and digits, a capital first. */
+/** Returns an unused alphanumeric name that starts with a capital. */
 function takeName(join: Join, hint: string): string {
   const words = hint.normalize("NFKD").match(/[A-Za-z0-9]+/g) ?? [];
   const joined = words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("");

@@ -1,17 +1,17 @@
-/** The installed packages in the document of declarations: one line each, so that a script that imports them is no mistake. Pure. */
+/** Declares the installed packages, one line each, so that importing them is no type error. Pure. */
 
 export interface DeclaredPackage {
   name: string;
   version: string;
-  /** One line: whatever else comes with it would be TypeScript. */
+  /** Must be a single line: further lines would be read as TypeScript. */
   description: string;
 }
 
 const MAX_LISTED = 500;
 
 /**
- * A pattern counts only for what TypeScript finds no file of: with a package in `node_modules`, its own declarations are used. Empty
- * without packages.
+ * Returns the declarations, or an empty string without packages. TypeScript uses such a pattern only if it finds no
+ * file, so packages in `node_modules` keep their own declarations.
  */
 export function printPackages(packages: readonly DeclaredPackage[]): string {
   if (packages.length === 0) return "";

@@ -1,4 +1,3 @@
-/** The declarations of the streams that a script finds; part of globals.ts. Pure. */
 export const STREAMS = `interface StreamStrategy<T> {
   highWaterMark?: number;
   size?(chunk: T): number;

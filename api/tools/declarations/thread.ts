@@ -1,4 +1,3 @@
-/** Thread entry: the declarations of one service. The parent ends the thread when its time is up. */
 import { stripTypeScriptTypes } from "node:module";
 import { parentPort } from "node:worker_threads";
 import { commentText } from "#kernel/tool-docs/doc-comment.ts";
@@ -6,7 +5,6 @@ import { type PrintOptions, printDefinitions } from "#kernel/tool-docs/print-typ
 import { joinSchemas, type ToolTypes } from "./joined-schemas.ts";
 
 export interface DeclarationJob {
-  /** Name of the namespace. */
   namespace: string;
   tools: { id: string; description: string; input: string; output: string }[];
 }
@@ -76,7 +74,7 @@ function declareMembers(members: ToolNode["members"], indent: string): string[] 
   });
 }
 
-/** Without a name: what can be called itself. */
+/** An empty name declares the call signature of the node itself. */
 function declareTool(name: string, { tool, description }: DescribedTool, indent: string): string[] {
   const { input, output, failure, isInputOptional } = tool;
   const text = commentText(description, MAX_DESCRIPTION_CHARACTERS);

@@ -1,6 +1,6 @@
 /**
- * Finds the tool that makes a request of a script's `fetch`: the one visible tool whose rule the request fits. Tools called by `fetch`
- * or by name get the URL as it was parsed here.
+ * Finds the tool for a script's `fetch` request: the one visible tool whose rule matches. Tools called by `fetch` or
+ * by name get the URL as parsed here.
  */
 import { performance } from "node:perf_hooks";
 import type { Db } from "#api/db/pool.ts";
@@ -15,7 +15,7 @@ import type { FetchScope } from "#sdk";
 import type { CallCaller, CallGate, ToolCall, ToolPath } from "../contract.ts";
 import { CallError, refuseCall } from "../failure.ts";
 
-/** Delay until changes made by another replica count. */
+/** Delay until changes made by another replica take effect. */
 const MAX_AGE_MS = 1000;
 const MAX_RULES = 5000;
 const MAX_SHOWN_RULES = 5;
@@ -23,26 +23,25 @@ const MAX_SHOWN_CHARACTERS = 200;
 
 interface FetchRule extends ToolPath {
   scope: FetchScope;
-  /** The tool, its service and its adapter are enabled, and the service is not stale. */
+  /** True if the tool, its service and its adapter are enabled and the service is not stale. */
   isEnabled: boolean;
   foldedPrefix: string;
 }
 
 /**
- * A request is made by the only rule that it fits. If its server might read the path as one of another rule (`/%61dmin`, `//admin`),
- * neither makes it, so that nobody bypasses the policy of the stricter rule.
+ * A request is made by the only rule that matches it. If its server might read the path as that of another rule
+ * (`/%61dmin`, `//admin`), neither rule makes it, so that nobody bypasses the stricter policy.
  */
 export interface FetchRules {
-  /** Rejects with CallError if no rule fits, several do, or the request is invalid. */
+  /** Rejects with CallError if no rule matches, several match, or the request is invalid. */
   resolve(
     call: Pick<ToolCall, "parameters" | "caller">,
   ): Promise<{ path: ToolPath; parameters: ToolCall["parameters"] }>;
   /**
-   * Returns the parameters of a call that names its rule. Rejects with CallError if the request fits another rule too; the adapter
-   * checks whether it fits its own.
+   * Returns the parameters of a call that names its rule. Rejects with CallError if another rule matches too. The
+   * adapter checks that its own rule matches.
    */
   readNamed(call: Pick<ToolCall, keyof ToolPath | "parameters" | "caller">): Promise<ToolCall["parameters"]>;
-  /** Call it when a service has changed. */
   forget(): void;
 }
 
@@ -73,7 +72,7 @@ export function createFetchRules(
 
   return {
     async readNamed({ serviceId, toolId, parameters, caller }) {
-      // The schema of the tool refuses anything but text.
+      // The tool's schema rejects anything but text.
       if (typeof parameters.url !== "string") return parameters;
       const { url, method } = readRequest(parameters);
       const visible = await listVisible(caller);
@@ -92,7 +91,7 @@ export function createFetchRules(
         if (misfit === null) fitting.push(rule);
         else others.push([rule, misfit]);
       }
-      // A disabled rule that fits is returned too: calling it says why it is refused.
+      // Falls back to a disabled rule that matches, because calling it explains why it is rejected.
       const rule = fitting.find(isOpen) ?? fitting[0];
       if (rule === undefined) throw refuse("no_rule", describeNone(url, method, others));
       if (isOpen(rule)) refuseOthers(rule, visible.filter(isOpen), url, method);
@@ -133,7 +132,7 @@ function nameOf(url: URL, method: string): string {
   return `${method} ${url.origin}${cut(url.pathname)}`;
 }
 
-/** @throws CallError if another open rule allows the request, or would if the server reads the path differently */
+/** Throws CallError if another open rule allows the request, or would if the server reads the path differently. */
 function refuseOthers(rule: FetchRule, open: readonly FetchRule[], url: URL, method: string): void {
   const others = open.filter(
     (other) =>
@@ -158,7 +157,6 @@ function refuseOthers(rule: FetchRule, open: readonly FetchRule[], url: URL, met
   }
 }
 
-/** Names the nearest rules and what they do not allow. */
 function describeNone(url: URL, method: string, rules: readonly [FetchRule, Mismatch][]): string {
   const request = nameOf(url, method);
   if (rules.length === 0) {

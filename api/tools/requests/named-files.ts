@@ -1,4 +1,4 @@
-/** The files of a call: those that an approver is shown, and those that were sent or saved. */
+/** Files of a call: those shown to an approver, and those sent or saved. */
 import { createHash } from "node:crypto";
 import type { CallFiles, FileContent } from "#sdk";
 import type { MovedFile, NamedFile } from "../contract.ts";
@@ -7,7 +7,7 @@ import { refuseCall } from "../failure.ts";
 const MAX_NAMES = 100;
 const MAX_DEPTH = 64;
 
-/** Describes every `{file: "name"}` in the parameters that is a file of the workspace. */
+/** Describes every `{file: "name"}` in the parameters that names a workspace file. */
 export async function describeNamedFiles(
   parameters: Record<string, unknown>,
   files: CallFiles,
@@ -15,7 +15,7 @@ export async function describeNamedFiles(
 ): Promise<NamedFile[]> {
   const found: NamedFile[] = [];
   for (const name of listNames(parameters)) {
-    // A member named `file` may be anything; a name without a file cannot be sent.
+    // A member named `file` may be anything. If no such file exists, it cannot be sent.
     const content = await files.open(name).catch(() => null);
     if (content === null) continue;
     const hash = createHash("sha256");
@@ -46,7 +46,6 @@ function listNames(parameters: unknown): Set<string> {
   return names;
 }
 
-/** Limits an approved call to the files that the approver was shown. */
 export function limitFiles(files: CallFiles, shown: readonly NamedFile[]): CallFiles {
   const names = new Set(shown.map(({ name }) => name));
   return {
@@ -57,13 +56,12 @@ export function limitFiles(files: CallFiles, shown: readonly NamedFile[]): CallF
   };
 }
 
-/** Opens a file of the workspace and records in `moved` what is read from it. */
 export async function openNoting(files: CallFiles, name: string, moved: MovedFile[]): Promise<FileContent> {
   const { stream, ...content } = await files.open(name);
   return { ...content, stream: () => recordBytes(moved, name, "sent", stream()) };
 }
 
-/** Passes bytes through and records how many went by, and at the end their digest. */
+/** Passes bytes through, and records their number and finally their digest. */
 export async function* recordBytes(
   moved: MovedFile[],
   name: string,
@@ -81,7 +79,6 @@ export async function* recordBytes(
   file.sha256 = hash.digest("hex");
 }
 
-/** Returns the size of a request's body in bytes, or undefined without one. */
 export function measureBody(body: unknown, files: readonly NamedFile[]): number | undefined {
   if (typeof body === "string") return Buffer.byteLength(body);
   const { base64, file } = (body ?? {}) as { base64?: unknown; file?: unknown };

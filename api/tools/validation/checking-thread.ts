@@ -1,4 +1,4 @@
-/** Checks that may take long, in a thread of their own: one at a time, callers by turns, each within a time limit. */
+/** Runs slow checks in a separate thread: one at a time, callers in turn, each with a time limit. */
 
 import type { CheckKind } from "#kernel/parameter-check.ts";
 import { createJobThread } from "#modules/shared/job-thread.ts";
@@ -7,7 +7,7 @@ import type { CheckAnswer, CheckJob } from "./thread.ts";
 const CHECK_LIMITS = {
   maxWaiting: 1000,
   maxCheckMs: 1000,
-  /** The compilation of a schema, before its first check. */
+  /** Time limit for compiling a schema before its first check. */
   maxPrepareMs: 5000,
   maxHeapMb: 128,
   idleMs: 60_000,
@@ -15,12 +15,14 @@ const CHECK_LIMITS = {
 
 export type ThreadOutcome =
   | Exclude<CheckAnswer, { kind: "unknown" | "prepared" }>
-  /** Too much was waiting already. */
   | { kind: "busy" }
   | { kind: "timeout"; maxMs: number };
 
 export interface CheckingThread extends AsyncDisposable {
-  /** `schema` is JSON text; checks of one `caller` wait for each other, not those of another for them. Never rejects. */
+  /**
+   * `schema` is JSON text. Checks of one `caller` wait for each other, but other callers do not wait for all of them.
+   * Never rejects.
+   */
   check(
     caller: string,
     hash: string,
@@ -35,7 +37,7 @@ export function createCheckingThread(): CheckingThread {
     new URL("./thread.ts", import.meta.url),
     CHECK_LIMITS,
   );
-  /** Waiting checks by caller; the caller that has waited longest is first. */
+  /** Waiting checks by caller. The caller that has waited longest comes first. */
   const queues = new Map<string, (() => Promise<void>)[]>();
   let waiting = 0;
   let isWorking = false;

@@ -1,11 +1,12 @@
 /**
- * A foreign input schema as the validator is given it: known keywords with values of their type, references inside the
- * document only, within bounds. What it says beyond that is not checked: the service checks its own parameters again.
+ * Reduces a foreign input schema to what the validator supports: known keywords with values of the right type and
+ * references within the document, up to a size limit. The rest is not checked here; the service validates its
+ * parameters again.
  */
 import { isRecord, resolveReference } from "#kernel/foreign-json.ts";
 import type { JSONSchema } from "#sdk";
 
-/** A compilation takes up to half a millisecond for each part. Deeper parts of larger schemas are not checked. */
+/** Compiling takes up to half a millisecond per node. Deeper parts of larger schemas are not checked. */
 const MAX_NODES = 1500;
 const DEPTHS = [64, 16, 10, 7, 5, 4, 3, 2, 1, 0];
 const MAX_ENUM_VALUES = 5000;
@@ -14,11 +15,11 @@ export interface ReadableSchema {
   schema: JSONSchema;
   nodes: number;
   /**
-   * Whether checking takes time in proportion to the data: nothing in it is checked more than once against the same
-   * value, by a pattern, or in pairs. Such a schema is safe to check where the time matters.
+   * True if checking takes time proportional to the data: nothing is checked repeatedly against the same value, by a
+   * pattern, or in pairs. Such a schema is safe to check on the main thread.
    */
   isLinear: boolean;
-  /** The first thing it says that will not be checked, as a sentence; null: all of it is checked, patterns aside. */
+  /** Message about the first part that is not checked, or null if everything but patterns is. */
   unread: string | null;
 }
 
@@ -30,14 +31,14 @@ interface Walk {
   references: { node: JSONSchema; target: string }[];
 }
 
-/** Never throws. A copy: the source is left as it is. */
+/** Returns a copy; the source is not changed. Never throws. */
 export function readSchema(source: JSONSchema): ReadableSchema {
   for (const maxDepth of DEPTHS) {
     const walk: Walk = { maxDepth, nodes: 0, isLinear: true, unread: null, references: [] };
     const schema = copyNode(walk, source, 0) as JSONSchema;
     if (walk.nodes > MAX_NODES) continue;
     if (maxDepth < (DEPTHS[0] as number)) walk.unread = TOO_LARGE;
-    // Afterwards: a reference has to lead to something that was copied.
+    // Done last: a reference must point to something that was copied.
     for (const { node, target } of walk.references) {
       const found = resolveReference(schema, target);
       const isSchema = isRecord(found) || typeof found === "boolean";
@@ -51,7 +52,7 @@ export function readSchema(source: JSONSchema): ReadableSchema {
 }
 
 const TOO_LARGE = `It has more than ${MAX_NODES} parts, or nests deeper than ${DEPTHS[0]} levels.`;
-/** Keywords that are not known here and would refuse data; others that are not known only describe. */
+/** Unsupported keywords that could reject data. Other unsupported keywords are only descriptive. */
 const UNCHECKED = new Set([
   "$dynamicRef",
   "$recursiveRef",
@@ -94,7 +95,7 @@ function copyNode(walk: Walk, source: unknown, depth: number): Node {
   return node;
 }
 
-/** Values that refuse no data, or are taken over by `adaptDialects`. */
+/** Returns true for values that reject no data or are handled by `adaptDialects`. */
 function saysNothing(keyword: string, value: unknown): boolean {
   if (value === false || keyword === "default" || keyword.startsWith("exclusive")) return true;
   return Array.isArray(value) && value.length === 0 && keyword !== "enum";
@@ -121,7 +122,6 @@ const anything: Copier = (_walk, value) => value;
 
 const TYPES = new Set(["object", "array", "string", "number", "integer", "boolean", "null"]);
 
-/** How the value of each keyword is taken over; keywords that are not listed are not known. */
 const COPIERS: Partial<Record<string, Copier>> = Object.assign(Object.create(null), {
   type: (_walk, value) => {
     const types = [value].flat().filter((name) => typeof name === "string" && TYPES.has(name));
@@ -181,7 +181,7 @@ function isCostly(keyword: string, value: unknown): boolean {
   return COSTLY.has(keyword);
 }
 
-/** Formats whose check reads a text once. */
+/** Formats whose check reads a text only once. */
 const PLAIN_FORMATS = new Set(
   "date time date-time uuid ipv4 uri int32 int64 float double byte binary password".split(" "),
 );
@@ -200,7 +200,7 @@ const COSTLY = new Set([
   "propertyNames",
 ]);
 
-/** Keywords of OpenAPI 3.0 and older drafts, written as those of draft 2020-12. */
+/** Translates keywords of OpenAPI 3.0 and older drafts to draft 2020-12. */
 function adaptDialects(source: Record<string, unknown>, node: JSONSchema): void {
   for (const [exclusive, bound] of [
     ["exclusiveMinimum", "minimum"],

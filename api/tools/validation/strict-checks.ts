@@ -1,6 +1,6 @@
 /**
- * Checks data against a schema that may be as hostile as the data: always in a thread with limits of time and memory, never
- * in part, and without filling in anything.
+ * Validates data against a schema when both may be hostile. Always runs in a thread with time and memory limits,
+ * never checks only part of a schema, and fills in no defaults.
  */
 import { createHash } from "node:crypto";
 import type { JSONSchema } from "#sdk";
@@ -8,11 +8,14 @@ import { createCheckingThread } from "./checking-thread.ts";
 import { readSchema } from "./readable-schema.ts";
 import type { CheckOutcome } from "./validator.ts";
 
-/** `message` of an outcome without issues is a sentence. */
+/** If an outcome has no issues, its `message` is a complete sentence. */
 export type StrictOutcome = { kind: "valid" } | Exclude<CheckOutcome, { kind: "valid" }>;
 
 export interface StrictChecks extends AsyncDisposable {
-  /** Checks of one `caller` wait for each other. A schema of which a part would not be checked is `unusable`. Never rejects. */
+  /**
+   * Checks of one `caller` wait for each other. A schema that cannot be checked completely is `unusable`. Never
+   * rejects.
+   */
   check(caller: string, schema: JSONSchema, data: unknown): Promise<StrictOutcome>;
 }
 

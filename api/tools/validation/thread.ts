@@ -1,4 +1,4 @@
-/** Thread entry: checks parameters whose check may take long. The server ends it when the time is up. */
+/** Thread entry for parameter checks that may take long. The server ends the thread after a time limit. */
 import { parentPort } from "node:worker_threads";
 import {
   type CheckKind,
@@ -10,13 +10,12 @@ import {
 const MAX_CHECKS = 200;
 
 export type CheckJob =
-  /** `schema` is JSON text. */
   | { kind: "prepare"; hash: string; schema: string; for: CheckKind }
   | { kind: "check"; hash: string; parameters: Record<string, unknown> };
 export type CheckAnswer =
   | { kind: "prepared" }
   | { kind: "checked"; issues: ParameterIssue[]; parameters: Record<string, unknown> }
-  /** The schema was not prepared in this thread, or is forgotten. */
+  /** The schema was not prepared in this thread or has been evicted. */
   | { kind: "unknown" }
   | { kind: "failed"; message: string };
 
@@ -40,7 +39,6 @@ function answer(job: CheckJob): CheckAnswer {
   }
 }
 
-/** What was used last stays. */
 function keep(hash: string, check: ParameterCheck): void {
   checks.delete(hash);
   checks.set(hash, check);

@@ -1,6 +1,6 @@
 /**
- * Checks parameters against the input schema of a tool and fills in its defaults. Small schemas of a harmless kind are
- * checked at once; all others in a thread of their own with a time limit. Kept by the hash of the schema, within bounds.
+ * Validates parameters against a tool's input schema and fills in defaults. Small harmless schemas are checked on the
+ * main thread, all others in a separate thread with a time limit. Checks are cached by schema hash, within limits.
  */
 
 import {
@@ -16,22 +16,22 @@ import { readSchema } from "./readable-schema.ts";
 const VALIDATOR_LIMITS = {
   maxCached: 1000,
   maxCachedCharacters: 32 * 1024 * 1024,
-  /** Schemas up to this size are compiled here; a compilation takes up to 0.2 ms for each node. */
+  /** Maximum schema size compiled on the main thread, at up to 0.2 ms per node. */
   maxNodesHere: 60,
-  /** Values in the parameters that are checked here. */
+  /** Maximum number of parameter values checked on the main thread. */
   maxValuesHere: 2000,
 } as const;
 
 export type CheckOutcome =
   | { kind: "valid"; parameters: Record<string, unknown> }
   | { kind: "invalid"; issues: ParameterIssue[] }
-  /** The schema cannot be used, or the check took too long; `message` is a sentence without the tool's name. */
+  /** The schema is unusable, or the check took too long. `message` is a sentence without the tool's name. */
   | { kind: "unusable" | "timeout" | "busy"; message: string };
 
 export interface ParameterValidator extends AsyncDisposable {
   /**
-   * `loadSchema` is called where nothing is kept for the hash, which also stands for the kind of check. The parameters given are not
-   * changed. Checks that take long hold up those of the same `caller` first.
+   * `loadSchema` is called if no check is cached for the hash, which also identifies the kind of check. The given
+   * parameters are not changed. Slow checks delay those of the same `caller` first.
    */
   check(
     caller: string,
@@ -127,7 +127,7 @@ function describeUnusable(reason: string): string {
   return `The input schema of the tool cannot be used: ${reason.slice(0, 300)} Correct the definition of the service.`;
 }
 
-/** Whether there are few values: a check of a harmless schema then takes well under a millisecond. */
+/** Returns true for few values, for which checking a harmless schema takes well under a millisecond. */
 function isSmall(parameters: Record<string, unknown>): boolean {
   const open: unknown[] = [parameters];
   let values = 0;

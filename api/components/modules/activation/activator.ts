@@ -1,6 +1,6 @@
 /**
- * Starts modules with their stored settings and activates them: an environment takes over from the active one, an
- * adapter replaces the previous one. Writes no rows; callers decide what a failure means.
+ * Starts modules with their stored settings and activates them. A new environment takes over from the active one, and
+ * a new adapter replaces its predecessor. Writes no rows; callers decide what a failure means.
  */
 
 import type {
@@ -42,12 +42,12 @@ export interface Activator {
   start(registration: ModuleRegistration, stored: StoredSettings): Promise<StartedModule>;
   /** Activates a started module and tears down the one it replaces. An adapter receives its services first. */
   install(started: StartedModule): Promise<void>;
-  /** Ends a module; an environment drains first. Does nothing for an inactive module. */
+  /** Deactivates a module and tears it down; an environment drains first. Does nothing if the module is inactive. */
   remove(id: string): Promise<void>;
   stateOf(id: string): ModuleState;
   settingsOf(id: string): StoredSettings | null;
   hashOf(id: string): string | null;
-  /** Call once, before the first environment starts. */
+  /** Connects environments to the rest of the server. Call once, before the first environment starts. */
   connect(bindings: EnvironmentBindings): void;
   close(): Promise<void>;
 }
@@ -68,8 +68,8 @@ export interface ActivatorOptions {
 }
 
 /**
- * True if the requested isolation is unavailable. The message comes from the runner and contains no setting and no
- * secret.
+ * True if the requested isolation is unavailable. The message comes from the runner and contains no settings or
+ * secrets.
  */
 function isRefusal(error: unknown): error is ModuleFailure {
   return error instanceof ModuleFailure && (error.cause as Error).name === "JailUnavailableError";
@@ -204,18 +204,18 @@ async function startModule(
   return { type, instance: await startInstance<AdapterModule>(registration, adapterContext, limits) };
 }
 
-/** Rebuilding the redactor takes time in proportion to the characters of all values. */
+/** The redactor's rebuild time grows with the total number of characters in all values. */
 const OBTAINED_LIMITS = { maxValuesPerModule: 16, maxCharacters: 256 } as const;
 
 /**
- * `keepSecret` of an adapter, for secrets it obtains at run time, such as access tokens: the redactor learns the
- * latest ones. Throws TypeError for a value that is not a string.
+ * Creates an adapter's `keepSecret`, which tells the redactor about secrets obtained at run time, such as access
+ * tokens. Only the latest values are remembered. Throws TypeError if the value is not a string.
  */
 function createObtainedSecrets(watch: SecretWatch): (moduleId: string) => (value: string) => void {
   const byModule = new Map<string, Set<string>>();
   return (moduleId) => (value) => {
     if (typeof value !== "string") throw new TypeError("keepSecret takes a text.");
-    // A signed token ends with its signature, without which the rest is useless.
+    // Keep the end of a long value: a signed token is useless without the signature at its end.
     const sought = value.slice(-OBTAINED_LIMITS.maxCharacters);
     const values = byModule.get(moduleId) ?? new Set();
     byModule.set(moduleId, values);

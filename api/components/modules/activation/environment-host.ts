@@ -1,6 +1,6 @@
 /**
- * Holds the active environment and the draining ones, which are torn down when their last lease is returned. Changes
- * are synchronous, so a run gets either the old or the new environment. Starts nothing itself.
+ * Tracks the active environment and the draining ones, which are torn down when their last lease is returned. Changes
+ * are synchronous, so a run gets either the old or the new environment. Does not start environments.
  */
 import type { EnvironmentModule, EnvironmentStatus } from "#sdk";
 import type { ActiveEnvironment, EnvironmentLease, Environments } from "../environments.ts";
@@ -21,7 +21,7 @@ export interface EnvironmentHost extends Environments {
   hashOf(id: string): string | null;
   draining(): { id: string; runs: number }[];
   activeRuns(): number;
-  /** Tears down everything, leased or not, and any environment set later. */
+  /** Tears down every environment, leased or not, including any set later. */
   close(): Promise<void>;
 }
 

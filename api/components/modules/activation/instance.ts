@@ -19,7 +19,7 @@ export class ModuleFailure extends Error {
   }
 }
 
-/** Copies name, message and stack: reading a foreign error may throw. */
+/** Copies name, message and stack, because reading a foreign error may throw. */
 export function copyError(thrown: unknown): Error {
   const copy = new Error(readFailure(thrown));
   try {
@@ -42,13 +42,13 @@ export interface ModuleInstance<M extends Module = Module> {
   teardown(): Promise<void>;
 }
 
-/** Members that the host calls. Checked before setup, so that a wrong module fails at once. */
+/** Members that the host calls. They are checked before setup, so that an unsuitable module fails at once. */
 const REQUIRED_MEMBERS: Record<ModuleType, readonly string[]> = {
   environment: ["setup", "teardown", "execute", "kill", "generateDocs", "generateToolDocs"],
   adapter: ["setup", "teardown", "generateDefinition", "hydrateService", "dehydrateService", "invoke"],
 };
 
-/** Throws ModuleFailure with the module's own message after cleaning up. */
+/** On failure, cleans up and throws ModuleFailure with the module's own message. */
 export async function startInstance<M extends Module>(
   registration: ModuleRegistration,
   context: ModuleSetupContext,
@@ -82,7 +82,7 @@ async function setUp(
   try {
     await waitAtMost(done, limits.maxSetupMs, `setup() of ${instance.id}`);
   } catch (error) {
-    // A setup that timed out may still open resources: tear them down when it finishes.
+    // A setup that timed out may still open resources, so tear them down when it finishes.
     if (error instanceof DeadlineExceeded) void done.then(instance.teardown, () => {});
     throw error;
   }
@@ -118,9 +118,9 @@ function holdInstance<M extends Module>(
 }
 
 /**
- * Requires that a custom environment reports the isolation level the server asks for. The report is trusted, because
- * the environment's code has the server's rights anyway. Bundled environments refuse by themselves. Ends the instance
- * and throws ModuleFailure if the level is weaker or not reported.
+ * Requires a custom environment to report the isolation level that the server asks for. The report is trusted,
+ * because the environment's code has the server's permissions anyway. Bundled environments check the level
+ * themselves. Ends the instance and throws ModuleFailure if the level is weaker or not reported.
  */
 export async function requireIsolation(
   instance: ModuleInstance<EnvironmentModule>,

@@ -18,7 +18,7 @@ export function compileManifest({ manifest }: ModuleRegistration, kind: Settings
   }
 }
 
-/** Fills in defaults. Throws ModuleFailure that names the invalid settings and how to change them. */
+/** Fills in defaults. Throws ModuleFailure, which names the invalid settings and explains how to change them. */
 export function fitSettings(registration: ModuleRegistration, kind: SettingsKind, stored: Config): Config {
   const settings = compileManifest(registration, kind);
   const filled = settings.applyDefaults(stored);

@@ -14,7 +14,8 @@ import {
 import { deleteModuleRow, disableOtherEnvironments, setModuleEnabled } from "../store.ts";
 
 /**
- * Call within the queue of changes. Throws AppError `module_failed` with the module's message and changes nothing.
+ * Enables or disables a module. Call from the change queue. Throws AppError `module_failed` with the module's message
+ * and changes nothing.
  */
 export async function changeEnabled(host: ModuleHost, id: string, enabled: boolean): Promise<void> {
   const { pool, activator } = host;

@@ -1,6 +1,6 @@
 /**
- * Applies changes of the rows by other servers to the modules here, and reads the modules folder again. Idempotent:
- * leaves modules that match their row alone.
+ * Applies row changes made by other servers to the local modules, and rereads the modules folder. Idempotent: modules
+ * that match their row are left alone.
  */
 import { isDeepStrictEqual } from "node:util";
 import { readFailure } from "#api/bounds/failure-text.ts";
@@ -21,7 +21,7 @@ import { reconcileRows } from "../start-up.ts";
 import { listAllRows, listEnabledRows, type ModuleRow, setModuleError } from "../store.ts";
 import { requireCustom } from "./install.ts";
 
-/** Call within the queue of changes. Rejects only if the database or the modules folder cannot be read. */
+/** Call from the change queue. Rejects only if the database or the modules folder cannot be read. */
 export async function followModules(host: ModuleHost): Promise<void> {
   const { registry, pool, activator, custom } = host;
   // The folder is shared, so another server's installation, replacement or deletion has already changed it.
@@ -57,8 +57,9 @@ async function followOne(host: ModuleHost, row: ModuleRow): Promise<void> {
 }
 
 /**
- * Reads the modules folder again, within the queue of changes. New modules appear disabled, deleted ones are marked
- * missing, enabled ones with changed files restart. Rejects if the folder cannot be read and then changes nothing.
+ * Rereads the modules folder; call from the change queue. New modules appear disabled, deleted modules are marked
+ * missing, and enabled modules restart if their files changed. If the folder cannot be read, rejects and changes
+ * nothing.
  */
 export async function reloadModules(host: ModuleHost): Promise<ReloadAnswer> {
   const { registry } = host;
@@ -99,7 +100,9 @@ function isChanged(before: ModuleRegistration | undefined, now: ModuleRegistrati
   );
 }
 
-/** If one fails to start, the running version stays active. */
+/**
+ * Restarts enabled modules whose files changed. If a new version fails to start, the running version stays active.
+ */
 async function activateAgain(host: ModuleHost): Promise<void> {
   const rows = await listEnabledRows(host.pool);
   const due = rows.filter((row) => host.activator.hashOf(row.id) !== host.registry.get(row.id)?.hash);

@@ -6,7 +6,9 @@ import type { ModuleRegistration } from "../registration.ts";
 import { findModuleRow, registerModuleRow } from "../store.ts";
 import type { PreparedModule } from "./prepared.ts";
 
-/** Call within the queue of changes. Throws AppError `module_taken` and leaves no files behind. */
+/**
+ * Installs a prepared module. Call from the change queue. Throws AppError `module_taken` and leaves no files behind.
+ */
 export async function installPrepared(host: ModuleHost, prepared: PreparedModule): Promise<string> {
   const { id } = prepared.manifest;
   const { place } = requireCustom(host);

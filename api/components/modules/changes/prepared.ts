@@ -1,4 +1,4 @@
-/** Unpacks and checks a package beside the modules, without running any of it. */
+/** Unpacks and checks a package in a staging folder, without running any of its code. */
 import { readdir, stat } from "node:fs/promises";
 import path from "node:path";
 import { readFailure } from "#api/bounds/failure-text.ts";
@@ -15,7 +15,7 @@ import { PackageRefused, unpackPackage } from "../packages/unpack.ts";
 export interface PreparedModule extends AsyncDisposable {
   manifest: ModuleManifest;
   staged: StagedFolder;
-  /** Empty, or the name of the only folder, which then contains the module. */
+  /** Name of the package's only folder, which then contains the module; otherwise empty. */
   subfolder: string;
 }
 

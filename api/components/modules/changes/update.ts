@@ -1,6 +1,6 @@
 /**
- * Replaces the files of a module: swaps in the new folder and keeps the old one, starts the module, regenerates the
- * tools of its services, and commits. On any failure the old folder is restored and the running version stays active.
+ * Replaces a module's files: swaps in the new folder, keeps the old one, starts the module, regenerates the tools of
+ * its services, and commits. On any failure the old folder is restored and the running version stays active.
  */
 import { AppError } from "#api/errors.ts";
 import type { StartedModule } from "../activation/activator.ts";
@@ -26,7 +26,7 @@ export async function replaceModule(
   const before = host.registry.get(id) ?? null;
   requireSame(row, before, prepared);
   const folder = before?.folder ?? id;
-  // Mark before the swap: if the server ends in between, the next start regenerates the tools from the files it
+  // Mark before the swap: if the server crashes in between, the next start regenerates the tools from the files it
   // finds.
   await setDefinitionsDue(host.pool, id);
   let swap: FolderSwap;
@@ -67,7 +67,7 @@ function requireSame(row: ModuleRow, before: ModuleRegistration | null, { manife
       `The package is the module ${manifest.id}, not ${row.id}. POST /modules installs it as a new module.`,
     );
   }
-  // If the manifest was never readable, the stored type is a guess.
+  // If no manifest was ever readable, the stored type is only a guess.
   if (manifest.type !== row.type && (before === null || before.isDescribed)) {
     throw new AppError(
       "invalid_package",

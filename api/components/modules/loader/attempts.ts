@@ -1,6 +1,7 @@
 /**
- * Counts unfinished activations at server start in a file beside the module: a module that crashes the server would
- * crash it at every start. After `MAX_UNFINISHED` in a row it is skipped until it is enabled again.
+ * Counts unfinished activations at server start in a file next to the module, because a module that crashes the
+ * server would crash it at every start. After `MAX_UNFINISHED` such activations in a row, the module is skipped until
+ * it is enabled again.
  */
 import { readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";

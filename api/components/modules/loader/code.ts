@@ -1,6 +1,6 @@
 /**
- * Loads the code of a custom module. Node loads a file once per process, so each load uses a new copy of the folder:
- * changed files are new files to Node, and a running module keeps the files it started with.
+ * Loads a custom module's code. Node loads a file once per process, so each load uses a new copy of the folder: Node
+ * sees changed files as new ones, and a running module keeps the files it started with.
  */
 import { randomUUID } from "node:crypto";
 import { access, constants, realpath, rm } from "node:fs/promises";
@@ -11,10 +11,7 @@ import type { ModuleEntry, ModuleManifest } from "#sdk";
 import { readEntry } from "../registration.ts";
 import { FOLDER_LIMITS, readFolder } from "./files.ts";
 
-/**
- * Copies have the same parent folder depth as the originals, so that relative links and package imports resolve
- * alike.
- */
+/** Copies are at the same folder depth as the originals, so that relative links and package imports still resolve. */
 export const LOADED_PREFIX = ".loaded-";
 
 export interface CodeSource {
@@ -22,16 +19,13 @@ export interface CodeSource {
   folder: string;
   manifest: ModuleManifest;
   filesHash: string;
-  /** Limits the import. Code that blocks the thread cannot be stopped: a module has the rights of the host. */
+  /** Time limit for the import. It cannot stop code that blocks the thread: modules have the host's permissions. */
   maxImportMs: number;
 }
 
 const loadedInPlace = new Set<string>();
 
-/**
- * Returns the path of `main` below the folder, with links resolved. Throws Error if the file is missing or outside
- * the folder.
- */
+/** Returns the real path of `main` in the folder. Throws Error if the file is missing or outside the folder. */
 export async function resolveMain(folder: string, main: string): Promise<string> {
   const root = await realpath(folder);
   const wanted = path.resolve(root, main);
@@ -49,7 +43,8 @@ function isBelow(root: string, file: string): boolean {
 }
 
 /**
- * Copies the folder, imports it, and looks for `instantiate`. The copy stays until the next start, for later imports.
+ * Copies the folder, imports the copy and returns the module's entry. The copy remains until the next start, for
+ * later imports.
  */
 export async function openCode(source: CodeSource): Promise<ModuleEntry> {
   const main = await resolveMain(path.join(source.directory, source.folder), source.manifest.main);

@@ -1,6 +1,6 @@
 /**
- * Reads the files of a module folder in a fixed order into one hash, and optionally copies them. Bounded in number,
- * depth and bytes. Refuses everything except files, folders and links, because opening it might block forever.
+ * Reads a module folder's files in a fixed order into one hash, and optionally copies them. Limits their number,
+ * depth and bytes. Accepts only files, folders and links, because opening anything else might block forever.
  */
 import { createHash, type Hash } from "node:crypto";
 import { type FileHandle, lstat, mkdir, open, readdir, readlink, symlink } from "node:fs/promises";
@@ -19,9 +19,9 @@ const SKIPPED_AT_THE_TOP = new Set([".git", PACKAGE_NOTE]);
 const CHUNK_BYTES = 256 * 1024;
 
 /**
- * SHA-256 over names, kinds, permission to execute and contents. `copyTo` must not exist yet; the hash is then that
- * of the copy, even if the source changes meanwhile. Throws Error with the entry that exceeds a limit or has another
- * kind, and file system errors.
+ * Returns the SHA-256 of all names, kinds, execute permissions and contents. `copyTo` must not exist yet; the hash
+ * then describes the copy, even if the source changes meanwhile. Throws Error, which names the entry that exceeds a
+ * limit or has an unsupported kind, and file system errors.
  */
 export async function readFolder(
   folder: string,
@@ -98,7 +98,7 @@ async function readInto(
   }
 }
 
-/** Lengths come first, so that no two folders write the same bytes into the hash. */
+/** Writes lengths before the words, so that no two folders write the same bytes into the hash. */
 function note(hash: Hash, ...words: string[]): void {
   hash.update(`${words.map((word) => `${Buffer.byteLength(word)}:${word}`).join("")}\n`);
 }

@@ -1,4 +1,4 @@
-/** Reads `module.json`: foreign text, bounded in size, validated once against the contract's schema. */
+/** Reads `module.json`, which is foreign text: limits its size and validates it against the contract's schema. */
 import { readFile, stat } from "node:fs/promises";
 import path from "node:path";
 import { measureDepth } from "#kernel/json-depth.ts";
@@ -14,8 +14,8 @@ export type ManifestReading =
   | { ok: false; error: string; id: string | null; type: ModuleType | null };
 
 /**
- * Returns null for a folder without `module.json`, which is not a module. Never rejects because of the file's
- * contents.
+ * Returns null if the folder has no `module.json` and so is not a module. Invalid file contents never cause a
+ * rejection.
  */
 export async function readManifest(folder: string): Promise<ManifestReading | null> {
   const file = path.join(folder, MANIFEST_FILE);

@@ -1,5 +1,5 @@
 /**
- * Finds custom modules: every folder with a `module.json`. Runs none of their code. A problem is reported on the
+ * Finds custom modules: every folder with a `module.json`. Runs none of their code. Problems are reported on the
  * registration, or on the folder if the id is unknown or taken.
  */
 import type { Dirent } from "node:fs";
@@ -19,7 +19,10 @@ const NO_HASH = "0".repeat(64);
 export interface ScanOptions {
   directory: string;
   builtinIds: ReadonlySet<string>;
-  /** Modules found before: unchanged files are not loaded again, and a broken manifest keeps its id. */
+  /**
+   * Modules from the previous scan: unchanged files are not loaded again, and a module with a broken manifest keeps
+   * its id.
+   */
   previous: ModuleRegistry;
   maxImportMs: number;
 }
@@ -53,7 +56,7 @@ export async function scanModules(options: ScanOptions): Promise<Scan> {
     const module = await readModuleFolder(folder, options);
     if (module !== null) found.push(module);
   }
-  // If several folders have the same id, the folder named like the id wins, else the first by name.
+  // If several folders have the same id, the folder named after the id wins, otherwise the first by name.
   found.sort((left, right) => rank(left) - rank(right));
   const claimed = new Map<string, ModuleRegistration>();
   const refused: Found[] = [];
@@ -62,7 +65,7 @@ export async function scanModules(options: ScanOptions): Promise<Scan> {
     if (id !== null && !builtinIds.has(id) && !claimed.has(id)) claimed.set(id, module.registration);
     else refused.push(module);
   }
-  // Refused folders come last, so that a folder's name never takes an id that another module's manifest has.
+  // Process invalid folders last, so that a folder's name never takes an id that another module's manifest declares.
   for (const { folder, id, registration } of refused) {
     const error =
       describeRefusal(id, claimed, builtinIds) ?? registration.loadError ?? "It has no usable id.";

@@ -1,4 +1,4 @@
-/** Package metadata in a file inside the module's folder, so that it is moved and restored with the folder. */
+/** Stores package metadata in a file inside the module's folder, so that it moves with the folder. */
 import { readFile, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { z } from "zod";
@@ -9,7 +9,7 @@ const MAX_NOTE_BYTES = 16 * 1024;
 const recordSchema = z.object({
   hash: z.string().regex(/^[0-9a-f]{64}$/),
   source: z.string().max(4000),
-  /** A different hash means that the files were edited after unpacking. */
+  /** Hash of the unpacked files. If it differs from theirs, the files were edited later. */
   filesHash: z.string(),
 });
 export type PackageNote = z.infer<typeof recordSchema>;

@@ -1,13 +1,13 @@
 /**
  * Installs, replaces and deletes module folders. A change is prepared under a name that begins with a dot, then
- * renamed. Each step is one rename, and leftovers of an interrupted change tell the next start how to undo it.
+ * renamed. Each step is one rename, and the leftovers of an interrupted change show the next start how to undo it.
  */
 import { randomUUID } from "node:crypto";
 import { lstat, mkdir, readdir, rename, rm } from "node:fs/promises";
 import path from "node:path";
 import { LOADED_PREFIX } from "../loader/code.ts";
 
-/** Prefix of the folder that an update has put aside. While it exists, the update is unfinished. */
+/** Prefix of the folder set aside by an update. While it exists, the update is unfinished. */
 const PREVIOUS_PREFIX = ".previous-";
 const STAGED_PREFIX = ".staged-";
 const TRASH_PREFIX = ".trash-";
@@ -24,10 +24,10 @@ export interface ModulePlace {
 export interface StagedFolder extends AsyncDisposable {
   readonly path: string;
   /**
-   * Moves `subfolder` (empty for the whole package) to its final name. Throws with code EEXIST if the name is taken.
+   * Moves `subfolder` (empty for the entire package) to its final name. Throws with code EEXIST if the name is taken.
    */
   putInPlace(subfolder: string, folder: string): Promise<void>;
-  /** Swaps with a folder, which is kept until the swap is committed or undone. */
+  /** Replaces an existing folder, which is kept until the swap is committed or undone. */
   swapIn(subfolder: string, folder: string): Promise<FolderSwap>;
 }
 
@@ -44,7 +44,7 @@ export function createModulePlace(directory: string): ModulePlace {
     await rm(target, { recursive: true, force: true }).catch(() => {});
   }
 
-  /** Rename first: a half-deleted folder must never be found under its name. */
+  /** Rename first: a half-deleted folder must never exist under its usual name. */
   async function clear(folder: string): Promise<void> {
     const trash = inTrash();
     if (await isThere(at(folder))) await rename(at(folder), trash);
@@ -60,7 +60,7 @@ export function createModulePlace(directory: string): ModulePlace {
 
   async function swapIn(source: string, folder: string): Promise<FolderSwap> {
     const aside = at(PREVIOUS_PREFIX + folder);
-    // A missing module has no folder to keep, so undoing the swap leaves none.
+    // A missing module has no folder to keep, so undoing the swap deletes the new one.
     const hadFolder = await isThere(at(folder));
     if (hadFolder) await rename(at(folder), aside);
     const undo = async () => {

@@ -22,7 +22,7 @@ export class PackageRefused extends Error {
   override readonly name = "PackageRefused";
 }
 
-/** After a failure the caller removes the partly written folder. */
+/** Unpacks a package. After a failure the caller must remove the partly written folder. */
 export async function unpackPackage(
   bytes: Buffer,
   folder: string,

@@ -1,6 +1,6 @@
 /**
- * Generates a service from a definition, bounded in time. Adapter and definition are foreign: their results are
- * checked before use.
+ * Generates a service from a definition within a time limit. The adapter and the definition are foreign, so their
+ * results are checked before use.
  */
 import { waitAtMost } from "#api/bounds/deadline.ts";
 import { type Cut, readFailure } from "#api/bounds/failure-text.ts";
@@ -37,7 +37,7 @@ export interface Generation {
   redactor: Pick<Redactor, "cut">;
 }
 
-/** Throws AppError `invalid_definition` with the adapter's message, or with why its result is invalid. */
+/** Throws AppError `invalid_definition` with the adapter's message or the reason why its result is invalid. */
 export async function generateDefinition(generation: Generation): Promise<ServiceDefinition> {
   const { adapterId, adapter, definition, settings, redactor } = generation;
   let made: unknown;
@@ -119,8 +119,8 @@ function checkToolId(id: string, seen: Set<string>): void {
 }
 
 /**
- * Estimates the length of a value as JSON before it is written. Shared parts count at each occurrence, so a small
- * object graph that would expand without end is refused. Throws Error at the limits.
+ * Estimates a value's length as JSON before it is serialized. Shared parts count at each occurrence, so a small
+ * object graph cannot expand without limit. Throws Error if a limit is exceeded.
  */
 function measure(what: string, value: unknown): number {
   const { maxToolCharacters, maxDepth } = DEFINITION_LIMITS;
@@ -141,7 +141,7 @@ function measure(what: string, value: unknown): number {
   return maxToolCharacters - left;
 }
 
-/** Both texts are shown and searched: cuts them and removes characters that Postgres cannot store. */
+/** Shortens both texts, which are displayed and searched, and removes characters that Postgres cannot store. */
 function cleanTexts(
   what: string,
   { name, description }: { name: string; description: string },

@@ -1,6 +1,6 @@
 /**
- * Checks the settings schemas of a definition. They are foreign and validate settings on the server's thread, so only
- * schemas with bounded validation are accepted.
+ * Checks the settings schemas in a definition. They are foreign and validate settings on the server's main thread, so
+ * only schemas with bounded validation time are accepted.
  */
 import { compileSettings } from "#api/components/settings/schema.ts";
 import { AppError } from "#api/errors.ts";
@@ -12,7 +12,7 @@ const SETTINGS_SCHEMA_LIMITS = {
   maxSubschemas: 2000,
 } as const;
 
-/** Keywords whose members the schema names; a name may equal a keyword. */
+/** Keywords whose member names are chosen by the schema, so a name may equal a keyword. */
 const MAPS = new Set(["properties", "patternProperties", "dependentSchemas"]);
 
 export function requireSettingsSchema(schema: JSONSchema): void {
@@ -51,7 +51,7 @@ function countSubschemas(root: JSONSchema): void {
     else for (const schema of Object.values(value ?? {})) visit(schema);
   }
 
-  /** One recursive reference allows a tree of settings; two would double the work at each level. */
+  /** One recursive reference describes a tree of settings; two would double the work at each level. */
   function follow(reference: string): void {
     const target = lookUp(root, reference);
     if (typeof target === "boolean") return;

@@ -1,6 +1,6 @@
 /**
- * Reads definitions from the request, a download, or a registry's descriptor. Stores them compressed, because they
- * are large and rarely read again.
+ * Reads definitions from the request, a download, or a registry descriptor. Stores them compressed, because they are
+ * large and rarely read again.
  */
 import { promisify } from "node:util";
 import { constants, zstdCompress, zstdDecompress } from "node:zlib";
@@ -32,7 +32,7 @@ export async function obtainDefinition(
 }
 
 /**
- * `hash` is checked against the download; the returned hash is that of the stored text. Throws AppError, for example
+ * Compares the download with `hash`; the returned hash is that of the stored text. Throws AppError, for example
  * `hash_mismatch`.
  */
 export async function downloadDefinition(
@@ -69,7 +69,7 @@ function readText(bytes: Buffer): string {
   return text;
 }
 
-/** Drops a byte order mark. Returns null if the bytes are not UTF-8. */
+/** Decodes the bytes and drops a byte order mark. Returns null if they are not UTF-8. */
 function decode(bytes: Buffer): string | null {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
@@ -97,7 +97,7 @@ async function bundle(
   }
 }
 
-/** A document must not make the server contact servers other than its origin, or that one without end. */
+/** Reads further files for a definition: only from its own origin, and limited in number, time and bytes. */
 function readBeside(download: Download, origin: string, maxBytes: number): (url: string) => Promise<string> {
   const deadline = performance.now() + FILE_LIMITS.maxMs;
   let files = 0;

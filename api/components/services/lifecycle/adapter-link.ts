@@ -1,4 +1,6 @@
-/** Lets services follow their adapter. One bad service never stops the others: its row gets the reason. */
+/**
+ * Updates services when their adapter changes. A service that fails never stops the others: its row gets the reason.
+ */
 import pLimit from "p-limit";
 import { readFailure } from "#api/bounds/failure-text.ts";
 import type { AdapterServices } from "#api/components/ports.ts";
@@ -9,7 +11,7 @@ import { findServiceRow, listServiceIds, markStale, type ServiceRow, setServiceE
 import { removeServiceIfThere } from "../switching.ts";
 import { readServiceParts, toServiceState } from "./state.ts";
 
-/** Concurrent reads; each uses a database connection. */
+/** Maximum number of concurrent reads; each uses a database connection. */
 const MAX_READS = 6;
 
 export function linkAdapters(context: ServiceContext): AdapterServices {
@@ -86,7 +88,7 @@ export function linkAdapters(context: ServiceContext): AdapterServices {
       const stale: string[] = [];
       const adapter = given ?? adapters.get(id);
       if (adapter === null) return { stale };
-      // One after another: a definition and its tools may be large.
+      // Process services one at a time, because a definition and its tools may be large.
       for (const serviceId of await listServiceIds(pool, id)) {
         const work = async () => {
           const row = await findServiceRow(pool, serviceId);

@@ -1,7 +1,7 @@
 /**
- * Carries secrets over a change. If an adapter does not declare where it sends secrets, they are bound to the exact
- * definition and configuration, so any change would require setting them again. A caller who may load modules could
- * read every secret anyway: its changes carry them over, and each is recorded.
+ * Keeps secrets usable after a change. If an adapter does not declare where it sends secrets, they are bound to the
+ * exact definition and configuration, so any change would require setting them again. A caller who may load modules
+ * could read every secret anyway, so such a caller's changes keep secrets usable, and each case is recorded.
  */
 import type { Db } from "#api/db/pool.ts";
 import { AppError } from "#api/errors.ts";
@@ -18,8 +18,8 @@ export interface Carried {
 }
 
 /**
- * Returns null if the secrets stay bound as they are. Outdated secrets stay outdated: another caller made the change
- * behind them, and this caller may not have seen it.
+ * Returns null if the secrets' binding need not change. Outdated secrets stay outdated: another caller made the
+ * change that outdated them, and this caller may not have seen it.
  */
 export function carrySecrets(
   { secrets }: Pick<ServiceContext, "secrets">,

@@ -1,6 +1,6 @@
 /**
- * Changes a service that its adapter has accepted: the adapter first, then the rows. On failure both are restored.
- * Also applies changes made on another server.
+ * Changes a service once its adapter has accepted the new state: the adapter first, then the rows. On failure both
+ * are restored. Also applies changes made on another server.
  */
 
 import { isDeepStrictEqual } from "node:util";
@@ -13,15 +13,15 @@ import { readServiceParts, type ServiceParts, toServiceState } from "./state.ts"
 export interface Handover {
   next: ServiceParts;
   /**
-   * True if the tools change: the adapter gives up the old ones first. Otherwise only settings change, and the
+   * True if the tools change, so that the adapter must release the old ones first. If only settings change, the
    * adapter replaces them.
    */
   newDefinition: boolean;
 }
 
 /**
- * Hands the new state of an enabled service to its adapter, then stores it. Throws AppError `service_failed` or
- * `secrets_outdated`, or errors of `store`; the adapter then has the stored state again.
+ * Hands an enabled service's new state to its adapter, then stores it. Throws AppError `service_failed` or
+ * `secrets_outdated`, or errors from `store`; the adapter then has the stored state again.
  */
 export async function handOver<T>(
   context: ServiceContext,
@@ -32,7 +32,7 @@ export async function handOver<T>(
   const { hydration, adapters } = context;
   const adapter = adapters.get(row.adapter);
   if (!row.enabled || adapter === null || (row.stale && !handover.newDefinition)) return store();
-  // Check first: secrets that were set for another destination stop the change.
+  // Check first: the change must fail if secrets were set for another destination.
   const state = await toServiceState(context, adapter, handover.next);
   try {
     if (handover.newDefinition) await hydration.dehydrate(row.id, adapter);

@@ -1,6 +1,6 @@
 /**
- * Tracks which adapter has which service: hands services over and takes them back, bounded in time. Reads and writes
- * no rows.
+ * Tracks which adapter has which service; hands services over and takes them back within a time limit. Reads and
+ * writes no rows.
  */
 import { DeadlineExceeded, waitAtMost } from "#api/bounds/deadline.ts";
 import { readFailure } from "#api/bounds/failure-text.ts";
@@ -19,14 +19,16 @@ export class HydrateFailure extends Error {
 }
 
 export interface Hydration {
-  /** True if this instance received the service last and accepted it. */
+  /** True if this instance was the last to receive the service and accepted it. */
   holds(adapter: AdapterModule, id: string): boolean;
-  /** True if this instance received the service last, successfully or not. */
+  /** True if this instance was the last to receive the service, successfully or not. */
   wasHanded(adapter: AdapterModule, id: string): boolean;
   stateOf(id: string): ServiceState | null;
   failureOf(id: string): string | null;
   recordFailure(adapter: AdapterModule, id: string, reason: string): void;
-  /** Throws HydrateFailure; then the adapter does not have the service. */
+  /**
+   * Hands a service to the adapter. Throws HydrateFailure if that fails; the adapter then does not have the service.
+   */
   hydrate(adapter: AdapterModule, state: ServiceState): Promise<void>;
   /** Takes the service back from every adapter that may have it. Never throws. */
   dehydrate(id: string, current: AdapterModule | null): Promise<void>;
@@ -39,7 +41,7 @@ export function createHydration(options: {
   limits: HydrationLimits;
 }): Hydration {
   const { logger, watch, limits } = options;
-  /** Last hand-over of each service. If it failed, `state` is null. */
+  /** Last handover of each service. If it failed, `state` is null. */
   const handed = new Map<
     string,
     { adapter: AdapterModule; state: ServiceState } | { adapter: AdapterModule; state: null; reason: string }
@@ -57,7 +59,7 @@ export function createHydration(options: {
     }
   }
 
-  /** A hand-over that ended after its time limit must not replace a later one. */
+  /** Undoes a handover that finished after its time limit, so that it does not replace a later one. */
   async function undoLate(adapter: AdapterModule, id: string): Promise<void> {
     const latest = handed.get(id);
     if (latest?.adapter !== adapter || latest.state === null) return takeBack(adapter, id);
@@ -87,7 +89,7 @@ export function createHydration(options: {
     wasHanded: (adapter, id) => handed.get(id)?.adapter === adapter,
     async hydrate(adapter, state) {
       const { id } = state;
-      // Register first: from here on, the adapter's messages may contain a secret.
+      // Register the secrets first: from now on, the adapter's messages may contain one.
       watch.setOwner(ownerKey({ kind: "service", id }), state.secrets);
       const done = Promise.resolve().then(() => adapter.hydrateService(state));
       try {
@@ -117,7 +119,7 @@ export function createHydration(options: {
   };
 }
 
-/** `instanceof` on a foreign error may run code if the error is a proxy. */
+/** Returns true for DeadlineExceeded. `instanceof` on a foreign error may run code if the error is a proxy. */
 function isDeadline(thrown: unknown): boolean {
   try {
     return thrown instanceof DeadlineExceeded;
@@ -126,7 +128,7 @@ function isDeadline(thrown: unknown): boolean {
   }
 }
 
-/** Leaves out the cause, which may contain a secret. */
+/** Returns the stack without the cause, which may contain a secret. */
 function readStack(thrown: unknown): string | null {
   try {
     return thrown instanceof Error ? String(thrown.stack) : null;

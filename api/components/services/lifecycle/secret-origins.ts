@@ -25,7 +25,7 @@ const destinationsSchema = z
   )
   .max(MAX_DESTINATIONS);
 
-/** A destination and the secret that goes there. If the name is null, any secret may go there. */
+/** A destination and the name of the secret sent there. If the name is null, any secret may be sent there. */
 export type Destination = z.infer<typeof destinationsSchema>[number];
 
 export interface SecretsOwner {
@@ -33,14 +33,14 @@ export interface SecretsOwner {
   hash: string;
   config: Record<string, unknown>;
   secrets: Record<string, unknown>;
-  /** Destinations that the secrets were set for; null if an older version stored them without. */
+  /** Destinations that the secrets were set for, or null if an older version stored the secrets without them. */
   origins: readonly string[] | null;
 }
 
 /**
- * Returns where the adapter would send the secrets. If the adapter does not declare it or is not active, returns a
- * fingerprint of the definition and configuration. `use` has the defaults of the configuration filled in. Throws
- * AppError `service_failed` with the adapter's reason, for example for missing settings.
+ * Returns where the adapter would send the secrets. If the adapter is not active or does not declare destinations,
+ * returns a fingerprint of the definition and configuration. In `use`, configuration defaults are filled in. Throws
+ * AppError `service_failed` with the adapter's reason, for example missing settings.
  */
 export async function findSecretOrigins(
   context: Pick<ServiceContext, "watch">,
@@ -84,10 +84,10 @@ export function findMisplaced(
 }
 
 /**
- * Returns the destinations to store with the secrets, or null to keep the stored ones. Rebinds three kinds of
- * secrets: those of an older version, to their current destinations; those bound while the adapter was not active, to
- * the destinations it declares for the same service; those that an older version of the adapter bound all together,
- * if they still go to the same places.
+ * Returns the destinations to store with the secrets, or null to keep the stored ones. Rebinds secrets in three
+ * cases: stored by an older version without destinations (bound to the current ones); bound while the adapter was not
+ * active (bound to the destinations it declares for the same service); bound all together by an older version of the
+ * adapter (rebound if they still go to the same places).
  */
 export async function rebind(
   context: Pick<ServiceContext, "watch">,
@@ -145,7 +145,7 @@ export function secretsOutdated(owner: SecretsOwner, destinations: readonly Dest
 
 const FINGERPRINT = "definition and configuration ";
 
-/** For an adapter that does not declare destinations: hashes everything that an API caller can change. */
+/** For adapters that do not declare destinations: hashes everything that an API caller can change. */
 export function fingerprint({ hash, config }: SecretsOwner): string {
   const inOrder = JSON.stringify(config, (_key, value: unknown) =>
     value !== null && typeof value === "object" && !Array.isArray(value)
@@ -155,7 +155,7 @@ export function fingerprint({ hash, config }: SecretsOwner): string {
   return FINGERPRINT + createHash("sha256").update(`${hash}\n${inOrder}`).digest("hex");
 }
 
-/** Leaves out fingerprints, which no reader could use. */
+/** Filters out fingerprints, which mean nothing to a reader. */
 function readableOrigins(origins: readonly string[]): string[] {
   return origins.filter((origin) => !origin.startsWith(FINGERPRINT));
 }

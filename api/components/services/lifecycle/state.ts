@@ -37,7 +37,7 @@ export interface ServiceParts extends SecretsOwner {
 
 /**
  * Returns a copy, so that the adapter cannot change the host's data. Throws AppError `secrets_outdated` if the
- * secrets were set for other destinations than the adapter's, and `service_failed` if it cannot declare them.
+ * secrets were set for other destinations than the adapter declares, and `service_failed` if it cannot declare them.
  */
 export async function toServiceState(
   context: Pick<ServiceContext, "watch">,
@@ -79,8 +79,8 @@ function withDefaults(
 }
 
 /**
- * Also binds secrets of an older version to the destinations that `adapter` declares, because every change of a
- * service reads it here first.
+ * Also binds secrets stored by an older version to the destinations that `adapter` declares, because every change to
+ * a service starts with this read.
  */
 export async function readServiceParts(
   { pool, secrets, watch }: Pick<ServiceContext, "pool" | "secrets" | "watch">,
@@ -113,9 +113,8 @@ export async function requireServiceParts(
 }
 
 /**
- * Returns the settings with which an adapter may contact the definition's server. Withholds secrets that the new
- * definition would send elsewhere. Throws AppError `secrets_outdated` if the definition is the same and only settings
- * have changed.
+ * Returns the settings with which an adapter may contact the definition's server. Omits secrets that a new definition
+ * would send elsewhere; if changed settings alone would do so, throws AppError `secrets_outdated`.
  */
 export async function readDefinitionContext(
   context: ServiceContext,
