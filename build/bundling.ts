@@ -11,7 +11,10 @@ const SOURCES = "{api,kernel,modules,runner}/**/*.ts";
  */
 const FILE_URL = /new URL\(\s*"(\.[^"]+)",\s*import\.meta\.url,?\s*\)/g;
 
-/** Returns the sources that others start as threads or programs with `new URL("./x.ts", import.meta.url)`, by their names in dist/server. */
+/**
+ * Returns the sources that are started as threads or programs with `new URL("./x.ts", import.meta.url)`, by their
+ * names in dist/server.
+ */
 export function listThreads(): Record<string, string> {
   const threads: Record<string, string> = {};
   for (const file of globSync(SOURCES, { cwd: ROOT })) {
@@ -27,7 +30,10 @@ function threadName(path: string): string {
   return path.slice(0, -".ts".length).replaceAll("/", "-");
 }
 
-/** Rewrites `new URL("./x", import.meta.url)` for bundles in the folder `outdir`: a `.ts` file is an entry of the server's bundle. */
+/**
+ * Rewrites `new URL("./x", import.meta.url)` for bundles in the folder `outdir`: a `.ts` file is an entry of the
+ * server's bundle.
+ */
 export function resolveFileUrls(outdir: string): Plugin {
   const folder = join(ROOT, outdir);
   return {
@@ -51,8 +57,8 @@ export function resolveFileUrls(outdir: string): Plugin {
 }
 
 /**
- * Writes the files and removes all others from the folder. Renames each into place, because a server may be starting
- * from it.
+ * Writes the files and removes all others from the folder. Renames each file into place, because a server may be
+ * starting from it.
  */
 export async function writeOutputs(folder: string, files: readonly OutputFile[]): Promise<void> {
   await mkdir(folder, { recursive: true });

@@ -1,6 +1,7 @@
 /**
- * Run by runner.ts in a Node with a child's flags: packs the realm with V8 code caches. They are taken after scripts
- * have run, so that they contain exactly the functions that runs need. Arguments: sources as JSON, the pack to write.
+ * Run by runner.ts in a Node with a child's flags: packs the realm with V8 code caches. They are created after
+ * scripts have run, so that they contain exactly the functions that runs need. Arguments: sources as JSON, path of
+ * the pack to write.
  */
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { setImmediate } from "node:timers/promises";
@@ -8,7 +9,7 @@ import v8 from "node:v8";
 import vm from "node:vm";
 import { encodeRealmPack, type RealmPart } from "#runner/child/realm-pack.ts";
 
-/** Typical for most scripts, without libraries: a larger cache of the core slows every start. */
+/** Typical of most scripts, without libraries: a larger cache of the core slows every start. */
 const COMMON_SCRIPT = `(async () => {
   "use strict";
   console.log("text", 1, true, { name: "a", list: [1, "b", null], nested: { deep: {} } });
@@ -19,7 +20,7 @@ const COMMON_SCRIPT = `(async () => {
   await new Promise((resolve) => setTimeout(resolve, 1));
   return { items: [{ id: 1, name: "a", price: 1.5, active: false, note: null }] };
 })`;
-/** Uses each library as scripts do. The tables for international host names are larger than all the rest. */
+/** Uses each library as scripts do, except international host names, whose tables are larger than everything else. */
 const LIBRARY_SCRIPT = `(async (module) => {
   "use strict";
   class Point { x = 1; }
@@ -89,7 +90,6 @@ const LIBRARY_SCRIPT = `(async (module) => {
     { json: "{}" },
   ]);
 })`;
-/** Turns of the event loop: more than the scripts above need. */
 const MAX_TURNS = 100;
 const MAX_BYTES = 1 << 20;
 
@@ -107,7 +107,7 @@ const sources = JSON.parse(readFileSync(sourcesPath, "utf8")) as {
 
 /**
  * Compiles the child's own code with all its functions, since nearly all of them run in each child; running them here
- * would turn this process into a child. The flag is reset before the cache is made, or V8 would reject the cache.
+ * would turn this process into a child. The flag is reset before the cache is created, or V8 would reject the cache.
  */
 function compileWhole(source: string): vm.Script {
   v8.setFlagsFromString("--no-lazy");
@@ -181,7 +181,7 @@ function makePart(source: string, script?: vm.Script): RealmPart {
   return { source: Buffer.from(source, "latin1"), cache: script?.createCachedData() ?? Buffer.alloc(0) };
 }
 
-// Take the core's cache before the libraries' script runs: both compile the same core.
+// Creates the core's cache before the library script runs: both compile the same core.
 const common = await warmUp(COMMON_SCRIPT);
 const core = makePart(sources.core, common.core);
 const { libraries: used } = await warmUp(LIBRARY_SCRIPT);

@@ -9,10 +9,10 @@ import { ROOT, resolveFileUrls, writeOutputs } from "./bundling.ts";
 
 const DIST = join(ROOT, "dist/command");
 
-/** zod must not compile its parsers: each is used once or twice, which costs less than compiling. */
+/** Keeps zod from compiling its parsers: each is used only once or twice, which costs less than compiling it. */
 const BANNER = "(globalThis.__zod_globalConfig ??= {}).jitless = true;";
 
-/** zod's messages in languages that the command does not speak would be a sixth of the bundle. */
+/** zod's messages in other languages would be a sixth of the bundle. */
 function keepEnglish({ onLoad }: PluginBuild): void {
   onLoad({ filter: /zod\/v4\/locales\/index\.js$/ }, ({ path }) => ({
     contents: 'export { default as en } from "./en.js";',
@@ -42,7 +42,7 @@ export async function buildCommand(): Promise<string[]> {
     legalComments: "none",
     charset: "ascii",
     logLevel: "warning",
-    // esbuild looks for its program beside itself.
+    // esbuild looks for its executable beside itself.
     external: ["esbuild"],
     banner: { js: `${BANNER} const CYRNEL_URL = require("node:url").pathToFileURL(__filename).href;` },
     write: false,
@@ -59,7 +59,7 @@ export async function buildCommand(): Promise<string[]> {
 
 /** Runs a script once, so that the command's code is compiled: later users may not be allowed to write the cache. */
 export async function warmUpCommand(): Promise<void> {
-  // Fails for another user's cache, which may stay: Node checks each of its files.
+  // Fails for another user's cache, which may stay: Node validates each of its files.
   await rm(join(ROOT, "dist/compiled"), { recursive: true, force: true }).catch(() => {});
   const command = spawn(join(ROOT, "command/cyrnel"), ["run", "-", "--local"], {
     stdio: ["pipe", "ignore", "ignore"],

@@ -1,6 +1,6 @@
 /**
- * Builds the console: one page, files with a hash in their name, nothing from outside, each also compressed with
- * brotli.
+ * Builds the console: one page, files with a hash in their names, no external resources, each file also compressed
+ * with brotli.
  */
 import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
@@ -10,7 +10,7 @@ import { build, type Metafile } from "esbuild";
 
 const WEB = path.join(import.meta.dirname, "../web");
 const SITE = path.join(import.meta.dirname, "../dist/console");
-/** Inputs that esbuild does not see. */
+/** Input files that esbuild does not see. */
 const OTHER_INPUTS = ["web/index.html", "web/icons-license.md"];
 const COMPRESSED = /\.(js|css|svg|html|md)$/;
 const BROTLI_QUALITY = 11;
@@ -48,7 +48,7 @@ export async function buildSite(web: string, site: string): Promise<Metafile> {
     logLevel: "warning",
     jsx: "automatic",
     jsxImportSource: "preact",
-    // Inlined as data: URLs they would need a weaker policy.
+    // Inlining these as data: URLs would need a weaker content security policy.
     loader: { ".woff2": "copy", ".svg": "copy" },
     conditions: ["browser", "module", "import", "default"],
     alias: {
@@ -67,7 +67,7 @@ export async function buildSite(web: string, site: string): Promise<Metafile> {
   return metafile;
 }
 
-/** Fills in the names of the built files: `{{main.tsx}}` becomes the name of main.tsx's bundle. */
+/** Inserts the names of the built files: `{{main.tsx}}` becomes the name of main.tsx's bundle. */
 async function fillPage(web: string, site: string, { outputs }: Metafile): Promise<string> {
   const names = new Map<string, string>();
   const toUrl = (output: string) => `./${path.relative(site, path.join(web, output))}`;
@@ -75,7 +75,7 @@ async function fillPage(web: string, site: string, { outputs }: Metafile): Promi
     if (entryPoint === undefined) continue;
     names.set(path.basename(entryPoint), toUrl(output));
     if (entryPoint !== "main.tsx") continue;
-    // The browser loads these with the page, not after the script has been read.
+    // The browser loads these with the page instead of after parsing the script.
     const first = imports.filter(({ kind }) => kind === "import-statement");
     const preloads = first.map((one) => `<link rel="modulepreload" crossorigin href="${toUrl(one.path)}" />`);
     names.set("preloads", preloads.join("\n    "));

@@ -1,6 +1,6 @@
 /**
- * `npm run build [part…]`: brings dist/ up to date, all of it or the named parts. Builds a part only if one of its
- * input files has changed.
+ * `npm run build [part…]`: brings all of dist/ or the named parts up to date. Builds a part only if one of its input
+ * files has changed.
  */
 import { createHash } from "node:crypto";
 import { existsSync, globSync } from "node:fs";
@@ -14,7 +14,7 @@ import { buildServer } from "./server.ts";
 import { buildStarterSet } from "./starter.ts";
 
 const DIST = join(ROOT, "dist");
-/** Each returns its input files. */
+/** Each part's build function returns its input files. */
 const PARTS: Record<string, () => Promise<string[]>> = {
   runner: buildRunner,
   server: buildServer,

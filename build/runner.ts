@@ -1,6 +1,6 @@
 /**
- * Builds dist/runner: the realm with its V8 code caches, the process child, the slot of isolates, the child of the
- * self-test and the preparer of sources, one file each.
+ * Builds dist/runner, one file each: the realm with its V8 code caches, the process child, the isolate slot, the
+ * self-test child and the preparer.
  */
 import { execFile } from "node:child_process";
 import { mkdir, rename, rm, writeFile } from "node:fs/promises";
@@ -11,7 +11,6 @@ import { CHILD_V8_FLAGS, ZYGOTE_V8_FLAGS } from "#runner/child/flags.ts";
 import { DIST, ROOT, ZYGOTE_FOLDER } from "#runner/paths.ts";
 
 const REALM = join(ROOT, "runner/child/realm") + sep;
-/** Collects the input files of all builds below. */
 const inputs = new Set<string>();
 
 const COMMON: BuildOptions = {
@@ -38,7 +37,9 @@ const REALM_OPTIONS: BuildOptions = {
   inject: [join(ROOT, "runner/child/realm/globals/absent.ts")],
 };
 
-/** Puts our small wrapper before tr46, except for that wrapper itself, and ours in place of libraries' `process`. */
+/**
+ * Replaces tr46 with our small wrapper, which itself imports the original, and the libraries' `process` with ours.
+ */
 function replaceLibraries({ onResolve }: PluginBuild): void {
   const front = join(ROOT, "runner/child/realm/globals/tr46-on-demand.ts");
   onResolve({ filter: /^tr46$/ }, ({ importer }) => (importer === front ? null : { path: front }));
@@ -65,7 +66,7 @@ async function buildSplitRealm(): Promise<SplitRealm> {
   const names = new Map<string, string>();
   let core = "";
   let libraries: Record<string, string> = {};
-  // Libraries may require further ones; those built earlier must then leave them out.
+  // Libraries may require further ones, which those built earlier must then leave out.
   for (let known = -1; known < names.size; ) {
     known = names.size;
     core = await bundle(install, "install", names);
@@ -112,8 +113,8 @@ function leaveOutLibraries(entry: string, names: Map<string, string>): Plugin {
 }
 
 /**
- * Packs the child's own code and the realm with code caches, made under a child's flags. The core gets the `require`
- * that loads its libraries: `load` belongs to the embedder, so no error of it may reach the script.
+ * Packs the child's own code and the realm with code caches, created under a child's flags. The core gets the
+ * `require` that loads its libraries: `load` belongs to the embedder, so none of its errors may reach the script.
  */
 async function writePack(
   { core, libraries }: SplitRealm,
@@ -134,7 +135,7 @@ async function writePack(
   }
 }
 
-/** Bundles a process into one file, without dependencies unless `options` says otherwise. */
+/** Bundles a process into one file, without external dependencies unless `options` says otherwise. */
 async function buildProcess(entry: string, options: BuildOptions): Promise<string> {
   const { outputFiles, metafile } = await build({
     ...COMMON,
@@ -171,7 +172,7 @@ export async function buildRunner(): Promise<string[]> {
     await write(join(folder, "child.js"), loader);
   });
   await Promise.all(writePacks);
-  // A slot has no right to read another file: the realm is inside.
+  // A slot has no permission to read another file, so the realm is included.
   const slot = await buildProcess(join(ROOT, "modules/typescript-ivm/slot/main.ts"), {
     define: {
       CYRNEL_REALM_CORE: JSON.stringify(realm.core),

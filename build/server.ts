@@ -1,4 +1,4 @@
-/** The server as one bundle: dist/server has an entry for each program and thread, and chunks that they share. */
+/** Bundles the server: dist/server has an entry for each program and thread, and chunks that they share. */
 import { join } from "node:path";
 import { build } from "esbuild";
 import { listThreads, ROOT, resolveFileUrls, writeOutputs } from "./bundling.ts";
@@ -12,7 +12,9 @@ const PROGRAMS: Record<string, string> = {
   "rotate-secrets": "api/secrets/rotate-main.ts",
 };
 
-/** Packages that read files beside themselves, are native, or are loaded only by the installing process. */
+/**
+ * Packages that read files beside themselves, are native, or are loaded only by the process that installs packages.
+ */
 const EXTERNAL = [
   "@fastify/swagger-ui",
   "@npmcli/arborist",

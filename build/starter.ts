@@ -1,4 +1,4 @@
-/** Bundles the packages of the starter set into dist/runner/packages. Skips those that are not installed, or have not changed. */
+/** Bundles the starter set into dist/runner/packages. Skips packages that are not installed or have not changed. */
 import { createHash } from "node:crypto";
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { mkdir, rename, rm, writeFile } from "node:fs/promises";
@@ -9,11 +9,11 @@ import { readStarterTree } from "#runner/packages/starter-tree.ts";
 import { typesOf } from "#runner/packages/types.ts";
 import { findPackage, ROOT } from "#runner/paths.ts";
 
-/** Inputs of each bundle, by name. Not JSON, because every JSON file in the folder is a bundle. */
+/** Input files of each bundle, by name. Not JSON, because every JSON file in the folder is a bundle. */
 const KEYS = join(STARTER_FOLDER, "made-of");
 const MAX_MS = 600_000;
 
-/** @throws Error if a package cannot be bundled. */
+/** @throws Error if a package cannot be bundled */
 export async function buildStarterSet(): Promise<void> {
   await mkdir(STARTER_FOLDER, { recursive: true });
   const keys: Record<string, string> = existsSync(KEYS) ? JSON.parse(readFileSync(KEYS, "utf8")) : {};

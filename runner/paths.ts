@@ -1,5 +1,5 @@
 /**
- * Locates this package, its build output and its dependencies. Searches upwards, because a bundle lies in another
+ * Locates this package, its build output and its dependencies. Searches upwards, because bundles are in another
  * folder.
  */
 import { existsSync } from "node:fs";
@@ -19,7 +19,7 @@ export const ROOT = dirname(findUpwards("package.json") ?? import.meta.dirname);
 /** Output folder of the build, from which children run. */
 export const DIST = join(ROOT, "dist/runner");
 
-/** Subfolder for the zygote, whose V8 flags differ and so need another code cache. */
+/** Subfolder for the zygote, whose V8 flags differ and therefore need another code cache. */
 export const ZYGOTE_FOLDER = "zygote";
 
 /** Returns the folder of an installed package, found as Node does ("Loading from node_modules folders"), or null. */

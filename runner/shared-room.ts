@@ -1,14 +1,14 @@
 /**
- * Room shared by all keys. The last part is kept for keys that hold little: in it a key may hold at most half of what
- * is free, so the next key always finds some. A single key may use everything except that part.
+ * Capacity shared by all keys. The last part is reserved for keys that use little: a key may use at most half of what
+ * is free there, so the next key always finds some. A single key may use everything except that part.
  */
 
-/** Requests without keys share one entry, so no room is kept for others. */
+/** Requests without keys share one entry, so nothing is reserved for others. */
 const NO_KEY = "anonymous";
-/** Keeps a tenth of the queue and of the spools' disk. */
+/** Reserves a tenth of the queue and of the spools' disk space. */
 export const KEPT_DIVISOR = 10;
 
-/** Why a request is refused: all room is taken, or this key's share. */
+/** Why a request is rejected: all capacity is in use, or this key's share. */
 export type RoomRefusal = "all" | "share";
 
 export interface RoomUse {
@@ -19,7 +19,7 @@ export interface RoomUse {
   held: number;
 }
 
-/** Returns why `amount` more is refused, or null. A key that holds nothing gets whatever is free. */
+/** Returns why `amount` more is rejected, or null. A key that uses nothing gets whatever is free. */
 export function findRefusal({ key, max, kept, used, held }: RoomUse, amount: number): RoomRefusal | null {
   if (used + amount > max) return "all";
   if (used + amount <= max - kept || held === 0 || key === NO_KEY) return null;
@@ -35,7 +35,7 @@ export interface SharedRoom {
   give(key: string, amount: number): void;
 }
 
-/** Remembers only keys that hold something. */
+/** Tracks only keys that use something. */
 export function createSharedRoom(max: number, kept: number): SharedRoom {
   const held = new Map<string, number>();
   let used = 0;

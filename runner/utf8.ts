@@ -1,4 +1,4 @@
-/** Returns the end of the last complete character, or the length if the last four bytes contain none. */
+/** Returns the end of the last complete UTF-8 character, or the length if the last four bytes contain none. */
 export function endOfText(bytes: Uint8Array): number {
   for (let back = 1; back <= Math.min(4, bytes.length); back++) {
     const byte = bytes[bytes.length - back] as number;

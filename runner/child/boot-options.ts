@@ -1,17 +1,18 @@
-/** Options on the command line of a child: nothing secret, and the same for every run of an environment. */
+/**
+ * Options on a child's command line. Nothing in them is secret, and they are the same for every run of an
+ * environment.
+ */
 import type { Attack } from "../jail/attack.ts";
 import type { SelfLock } from "../jail/lock-self.ts";
 
 export interface BootOptions {
   allowEval: boolean;
   allowWasm: boolean;
-  /** Descriptors that the server was started with and that a child inherits. */
   closeFds: number[];
-  /** How the child locks itself before it is ready, if at all. */
+  /** How the child locks itself before it is ready, or null if it does not. */
   lock: SelfLock | null;
-  /** System calls that the child tries before and after its lock, reporting the results. */
+  /** System calls that the child tries before and after its lock. It reports the results. */
   attacks?: BootAttacks | null;
-  /** True for a zygote, which forks a child at each order. */
   isZygote?: boolean;
 }
 
@@ -24,7 +25,7 @@ export function encodeBootOptions(options: BootOptions): string {
   return JSON.stringify(options);
 }
 
-/** Malformed members become the least that can be allowed. */
+/** Replaces malformed members with the most restrictive value. */
 export function decodeBootOptions(argument: string | undefined): BootOptions {
   const { allowEval, allowWasm, closeFds, lock, attacks, isZygote } = JSON.parse(argument ?? "{}");
   return {

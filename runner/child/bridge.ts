@@ -1,6 +1,6 @@
 /**
- * The child's end of the connection: whole frames on descriptors 0 and 1, without Node's streams, which would cost more than the
- * rest of the boot. Blocking, except for `readLater`.
+ * The child's end of the connection: complete frames on descriptors 0 and 1, without Node's streams, which would cost
+ * more than the rest of the boot. Blocks, except in `readLater`.
  */
 import { Buffer } from "node:buffer";
 import { closeSync, read, readSync, writeSync } from "node:fs";
@@ -20,22 +20,20 @@ import type {
 } from "../wire/protocol.ts";
 import { ENCODED_BYTES } from "../wire/realm-constants.ts";
 
-/** One frame of the host, which sends less. */
+/** Limit for one frame from the host, which sends smaller ones. */
 const MAX_FRAME_BYTES = 64 * 1024 * 1024;
 const CHUNK_BYTES = 64 * 1024;
-/** Literals keep the schema library out of this process; their types keep them equal to the host's. */
+/** Literals keep the schema library out of this process. Their types keep them equal to the host's. */
 export const PROTOCOL: typeof PROTOCOL_VERSION = 9;
 const MAX_PIECE_BYTES: (typeof PROTOCOL_LIMITS)["maxFilePieceBytes"] = 262_144;
 
 const chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES);
-/** Reused for frames that fit. */
 const written = Buffer.allocUnsafeSlow(CHUNK_BYTES);
-// The host is trusted: it started this process.
 const reader = createFrameReader(MAX_FRAME_BYTES, MAX_PIECE_BYTES, true);
-// Taken before the lockdown, which removes `process`.
+// Captured before the lockdown, which removes `process`.
 const exit = process.exit.bind(process);
 
-/** Ends the process at once, if the host is gone or breaks the protocol. */
+/** Ends the process at once because the host is gone or violates the protocol. */
 export function leave(code: number): never {
   exit(code);
   throw new Error("unreachable");
@@ -52,8 +50,8 @@ export function leaveWith(reason: unknown): never {
 }
 
 /**
- * Writes frames, at once if they fit. Ends this process if the host no longer reads.
- * @throws RangeError if the script has filled the stack.
+ * Writes frames, several in one write. Ends this process if the host no longer reads.
+ * @throws RangeError if the script has filled the stack
  */
 export function writeFrames(...texts: string[]): void {
   try {
@@ -75,13 +73,13 @@ let outgoing: Buffer | null = null;
 let announced = 0;
 let filled = 0;
 
-/** Announces pieces of this many bytes, before their message. Zero forgets earlier pieces. */
+/** Announces that pieces of this many bytes follow, before their message. Zero drops earlier pieces. */
 export function announceAttachment(bytes: number): void {
   announced = bytes;
   filled = 0;
 }
 
-/** Takes text of the realm as a base64 piece, unless it begins with a brace, as messages do. */
+/** Takes the realm's text as a base64 piece, unless it begins with a brace, as messages do. */
 export function takeAttachmentPiece(text: string): boolean {
   if (text.startsWith("{")) return false;
   outgoing ??= Buffer.allocUnsafeSlow(MAX_PIECE_BYTES);
@@ -89,7 +87,7 @@ export function takeAttachmentPiece(text: string): boolean {
   return true;
 }
 
-/** Returns the attachment once. If its size is not what was announced, the realm was taken over. */
+/** Returns the attachment once. A size other than the announced one means that the realm was taken over. */
 function takeOutgoing(): Buffer | null {
   if (announced === 0) return null;
   if (filled !== announced || outgoing === null) leave(70);
@@ -114,10 +112,9 @@ export function notify(
   writeFrames(JSON.stringify({ jsonrpc: "2.0", method, params }));
 }
 
-/** Frames that arrived while this process waited for a reply. */
 const early: { text: string; attachment: Buffer | null }[] = [];
 
-/** Attachment of the last returned frame, until the next one is read. */
+/** Attachment of the last returned frame, valid until the next one is read. */
 let attached: Buffer | null = null;
 
 /** Returns the text of a frame that was read earlier, or null. */
@@ -159,12 +156,11 @@ function cutPayload(): Buffer | null {
   }
 }
 
-/** Waits for the packages that follow a `start`. Not while a read is pending. */
+/** Waits for the packages that follow a `start`. Must not be called while a read is pending. */
 export function readPackages(digests: readonly string[] = []): Map<string, PackageParts> {
   return new Map(digests.map((digest) => [digest, decodePackage(keep(readPayload()))]));
 }
 
-/** Larger buffers are not reused. */
 function keep(payload: Buffer): Buffer {
   return payload.length > MAX_KEPT_PIECE_BYTES ? payload : Buffer.from(payload);
 }
@@ -181,7 +177,9 @@ export function readFrame(): string {
   return takeEarly() ?? readNew();
 }
 
-/** Waits for the reply to a call. Earlier frames are kept for `takeFrame`. Not while a read is pending. */
+/**
+ * Waits for the reply to a call. Stores earlier frames for `takeFrame`. Must not be called while a read is pending.
+ */
 export function readReply(id: number): string {
   const start = `{"jsonrpc":"2.0","id":${id},`;
   for (let text = readNew(); ; text = readNew()) {
@@ -202,10 +200,10 @@ function readChunk(): void {
   }
 }
 
-/** True while a `readLater` is pending; blocking reads must not race it. */
+/** True while a `readLater` is pending. Blocking reads must not race it. */
 export let isReading = false;
 
-/** Calls back with the next frame's text. Call it once `takeFrame` returns null. */
+/** Calls `deliver` with the next frame's text. Use it only once `takeFrame` returns null. */
 export function readLater(deliver: (text: string) => void): void {
   isReading = true;
   read(0, chunk, 0, CHUNK_BYTES, null, (error, bytes) => {
@@ -223,7 +221,6 @@ function takeIn(bytes: number): void {
   reader.push(chunk.subarray(0, bytes));
 }
 
-/** Closes descriptors that were inherited from the server. */
 export function closeInherited(fds: number[]): void {
   for (const fd of fds) {
     try {

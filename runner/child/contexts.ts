@@ -1,6 +1,6 @@
 /**
- * The script's context, and the guarded functions between its realm and the host's. No object, function, promise or error of the
- * host realm is reachable from a script.
+ * The script's context, and the guarded functions between its realm and the host's. A script cannot reach any object,
+ * function, promise or error of the host realm.
  */
 import { type Context, constants, createContext, runInContext, Script } from "node:vm";
 import type { PackageParts } from "../wire/frames.ts";
@@ -8,7 +8,7 @@ import { IMPORT_FUNCTION_ESCAPED } from "../wire/realm-constants.ts";
 import { openPackage } from "./packages.ts";
 import type { RealmPack, RealmPart } from "./realm-pack.ts";
 
-/** See realm/README.md. */
+/** Functions of the realm, described in realm/README.md. */
 export interface Realm {
   receive(json: string, main?: unknown): void;
   turn(): void;
@@ -21,11 +21,14 @@ export interface Realm {
 
 export interface ScriptContext {
   realm: Realm;
-  /** Evaluates the expression `code` in the script's context. Returns the message of its SyntaxError as a string. */
+  /**
+   * Evaluates the expression `code` in the script's context. If it does not compile, returns the message of the
+   * SyntaxError.
+   */
   compile(code: string): unknown;
-  /** Packages that the script may import, by digest. Each is compiled with its import. */
+  /** Sets the packages that the script may import, by digest. Each is compiled when it is imported. */
   givePackages(packages: ReadonlyMap<string, PackageParts>): void;
-  /** Returns code caches of the compiled packages, including every function that has run by now. */
+  /** Returns code caches of the compiled packages, including every function that has run so far. */
   makeCodeCaches(): { digest: string; data: Buffer }[];
   isCacheAccepted: boolean;
 }
@@ -33,7 +36,7 @@ export interface ScriptContext {
 /** File name of the realm's scripts, never shown in stacks. */
 const REALM_FILE_NAME = "cyrnel:realm";
 
-/** `write` gets each message of the realm and must never be reachable from a script. */
+/** `write` receives each message of the realm and must never be reachable from a script. */
 export function createScriptContext(
   { core, libraries }: Pick<RealmPack, "core" | "libraries">,
   write: (json: string) => void,
@@ -85,7 +88,7 @@ export function createScriptContext(
   };
 }
 
-/** V8 rejects a code cache made under other flags, which only costs time. */
+/** V8 rejects a code cache created under other flags, which only costs time. */
 function compileRealmPart({ source, cache }: RealmPart): Script {
   return new Script(source.toString("latin1"), {
     filename: REALM_FILE_NAME,
@@ -94,8 +97,8 @@ function compileRealmPart({ source, cache }: RealmPart): Script {
 }
 
 /**
- * Handles `import()` in code that a script makes from strings, which was not rewritten. Rejects with an error of the script's
- * context, because Node's would be an object of the host realm. Requires `--experimental-vm-modules`.
+ * Handles `import()` in code that a script creates from strings, which was not rewritten. Rejects with an error of
+ * the script's context, because Node's would be an object of the host realm. Requires `--experimental-vm-modules`.
  */
 function answerImports(realm: () => Realm) {
   const importModuleDynamically = (specifier: unknown) => {
@@ -106,12 +109,11 @@ function answerImports(realm: () => Realm) {
 
 interface Front {
   /**
-   * Wraps functions of the host realm in frozen functions of the script's context without prototype. They take a string, pass on
-   * the return value, and return undefined instead of throwing. They stay in closures of the realm; even a leaked one would lead
-   * to no object of the host.
+   * Wraps functions of the host realm in frozen functions of the script's context without prototype. They take a
+   * string, pass on the return value, and return undefined instead of throwing. They stay in closures of the realm,
+   * and even a leaked one would not lead to a host object.
    */
   guard(target: (text: string) => unknown): (text: string) => undefined;
-  /** Sets the function that replaces `import`. */
   setImport(realm: Realm): void;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Entry file of the process child: opens the pack beside it, the one file a child may read and only until it locks
- * itself down, and runs main.ts from it with its code cache. V8 parses this file at each start, so it does nothing else.
+ * Entry file of the process child. Opens the pack next to it, the only file that a child may read and only until its
+ * lockdown, and runs main.ts from it with its code cache. V8 parses this file at each start, so it does nothing else.
  */
 import { Buffer } from "node:buffer";
 import { openSync, readSync } from "node:fs";

@@ -1,8 +1,11 @@
-/** Removes what the child's host realm no longer needs after its boot. Not the wall itself: a way out of the script's realm leads nowhere. */
+/**
+ * Removes what the child's host realm no longer needs after its boot. Not the sandbox itself: it makes sure that an
+ * escape from the script's realm leads nowhere.
+ */
 
 const SCOPES = ["fs.read", "fs.write", "child", "worker", "net", "addon", "wasi", "inspector", "ffi"];
 
-/** Globals of ECMAScript, which the child's own code uses. None reaches out of the process. */
+/** ECMAScript globals, which the child's own code uses. None gives access outside the process. */
 const LANGUAGE = new Set(
   (
     "Object Function Array Number parseFloat parseInt Infinity NaN undefined Boolean String Symbol Date Promise RegExp " +
@@ -14,8 +17,8 @@ const LANGUAGE = new Set(
 );
 
 /**
- * Prototypes of host errors. If the stack is full, V8 calls a function of Node (to format a stack, or with `allowEval` for
- * `import()`) and hands the RangeError of that call, an object of the host realm, to the script.
+ * Prototypes of host errors. If the stack is full, V8 calls a Node function (to format a stack or, with `allowEval`,
+ * for `import()`) and passes the RangeError of that call, an object of the host realm, to the script.
  */
 const INHERITED_BY_ERRORS = [
   Object,
@@ -30,7 +33,7 @@ const INHERITED_BY_ERRORS = [
   URIError,
 ];
 
-/** Removes constructors, methods and file names, so that an error of the host realm leads to nothing else. */
+/** Removes constructors, methods and file names, so that an error of the host realm gives access to nothing else. */
 function emptyPrototypes(): boolean {
   let isEmpty = true;
   Error.stackTraceLimit = 0;
@@ -43,12 +46,12 @@ function emptyPrototypes(): boolean {
   return isEmpty;
 }
 
-// Taken before the host realm is emptied, which removes `process`.
+// Captured before the host realm is emptied, which removes `process`.
 const { permission } = process as unknown as {
   permission?: { has(scope: string): boolean; drop?(scope: string): void };
 };
 
-/** Drops every permission of Node. Returns whether all are gone. */
+/** Drops all Node permissions. Returns whether all are gone. */
 export function dropPermissions(): boolean {
   return drop(SCOPES);
 }
@@ -68,13 +71,13 @@ function emptyHost(): boolean {
   return emptyPrototypes() && isEmpty;
 }
 
-/** Drops every permission and empties the host realm. Returns whether that worked. */
+/** Drops all Node permissions and empties the host realm. Returns whether that worked. */
 export function lockDown(): boolean {
   const isDropped = dropPermissions();
   return emptyHost() && isDropped;
 }
 
-/** Does what a zygote, which needs FFI, can do of `lockDown`, and returns the rest for its forks. */
+/** Does the part of `lockDown` that is possible in a zygote, which needs FFI. Returns the rest, for its forks. */
 export function lockDownZygote(): () => boolean {
   drop(SCOPES.filter((scope) => scope !== "ffi"));
   const isEmpty = emptyHost();

@@ -1,6 +1,7 @@
 /**
- * The process child: boots, locks itself down, sends `booted` and `ready`, waits for one `start`, runs the script to its end and
- * waits to be killed. Trusted until `start`; nothing here may depend on a script. Each run pays for every millisecond here.
+ * The process child: boots, locks itself down, sends `booted` and `ready`, waits for one `start`, runs the script to
+ * its end and waits to be killed. Trusted until `start`; nothing here may depend on a script. Every run pays for each
+ * millisecond spent here.
  */
 import { Buffer } from "node:buffer";
 import { closeSync, readSync } from "node:fs";
@@ -34,7 +35,6 @@ import { cutLibraries, type RealmHead } from "./realm-pack.ts";
 import { createTimers } from "./timers.ts";
 import { prepareCollection, replyToWarmUp, WARM_UP_CODE, WARM_UP_START } from "./warm-up.ts";
 
-/** Arguments from load.ts. */
 declare const CYRNEL_HEAD: RealmHead;
 declare const CYRNEL_FILE: number;
 
@@ -46,23 +46,22 @@ interface EmbedderMessage {
   params: { id: number; ms: number; at: number; bytes: number };
 }
 
-/** Turns that V8 gets for background work that a script may have started. */
+/** Time between turns in which V8 does background work that a script may have started. */
 const ENGINE_EVERY_MS = 5;
 const MAX_WAIT_MS = 60_000;
-/** Pooled children wait longer than this for their script. */
+/** A fork waits this long for its script before it warms up. Only pooled children wait longer. */
 const BEFORE_WARM_UP_MS = 5;
 
 const options = decodeBootOptions(process.argv[2]);
 const version = process.version;
 const timers = createTimers((id) => receive(`{"method":"timer","params":{"id":${id}}}`));
-// Taken before the lockdown, which removes it.
 const { setImmediate } = globalThis;
 let hasEnded = false;
 let isTurnDue = false;
 let hasStarted = false;
 let makesCodeCache = false;
 
-/** Returns the text of a reply that the realm waits for, or of received bytes. */
+/** Returns the text of a reply, or of received bytes, if the realm asked for one. */
 function write(json: string): string | undefined {
   if (hasEnded || takeAttachmentPiece(json)) return undefined;
   if (json.startsWith(EMBEDDER_PREFIX)) return serve(JSON.parse(json));
@@ -75,7 +74,7 @@ function write(json: string): string | undefined {
   return undefined;
 }
 
-/** For a child that evaluates a package instead of a script. */
+/** Sends the code cache of a package that was evaluated instead of a script. */
 function writeCodeCaches(): void {
   for (const { digest, data } of present.makeCodeCaches()) {
     notify("codeCache", { digest, data: data.toString("base64") });
@@ -87,7 +86,7 @@ function serve({ method, params }: EmbedderMessage): string | undefined {
   if (method === "take") return takeAttached(params.at);
   if (method === "attach") announceAttachment(params.bytes);
   else if (method === "clear") timers.clear(params.id);
-  // The realm never arms that many, so it was taken over.
+  // The realm never arms that many timers, so it was taken over.
   else if (!timers.arm(params.id, params.ms)) leave(70);
   return undefined;
 }
@@ -97,7 +96,7 @@ function receive(json: string, main?: unknown): void {
   takeTurnSoon();
 }
 
-/** Call it after the microtasks of the last turn. */
+/** Takes a turn once the microtasks of the last one have run. */
 function takeTurnSoon(): void {
   if (isTurnDue) return;
   isTurnDue = true;
@@ -113,7 +112,7 @@ function takeTurn(): void {
     return;
   }
   if (isReading) return;
-  // One message at a time, once everything that the last one started has settled.
+  // Handles one message at a time, once everything that the last one started has settled.
   const next = takeFrame();
   if (next !== null) receive(next);
   // Without a timer, only a reply can continue the script.
@@ -124,12 +123,12 @@ function takeTurn(): void {
   else takeTurnSoon();
 }
 
-/** After the end nothing may run here, and end of input means that the server is gone. */
+/** After the end, nothing may run here. End of input means that the server is gone. */
 function waitForTheKill(): never {
   for (;;) readFrame();
 }
 
-/** Reads the whole file, which costs a start 0.8 ms more than the parts that are needed. */
+/** Reads the complete file, which adds 0.8 ms to a start compared with reading only the needed parts. */
 function readPack(): Buffer {
   const bytes = Buffer.allocUnsafeSlow(CYRNEL_HEAD.sizeBytes);
   return bytes.subarray(0, readSync(CYRNEL_FILE, bytes, 0, bytes.length, 0));
@@ -141,14 +140,14 @@ process.on("unhandledRejection", (reason, promise) => {
   takeTurnSoon();
 });
 process.on("rejectionHandled", (promise) => present.realm.handled(promise));
-// The value may be an object of the host realm and must not reach the script, whose finalizer may have caused it.
+// The error may be an object of the host realm and must not reach the script, whose finalizer may have caused it.
 process.on("uncaughtException", (error) => {
   if (!hasStarted) leaveWith(error);
   present.realm.fail("An exception was thrown outside of the script's own calls.");
   takeTurnSoon();
 });
 const kernel = options.lock === null ? null : openKernel();
-/** Null without the jail, where a thread of libuv waits for messages. */
+/** Null without the jail. A libuv thread then waits for messages. */
 const poll = kernel === null ? null : preparePoll(kernel, 0);
 const pack = kernel === null ? readPack() : mapFile(CYRNEL_FILE, CYRNEL_HEAD.sizeBytes);
 closeSync(CYRNEL_FILE);
@@ -157,9 +156,7 @@ const prepare = () =>
     eval: options.allowEval,
     wasm: options.allowWasm,
   });
-/** The context of the run or of its warm-up. */
 let present: ScriptContext;
-/** Set during a warm-up. */
 let afterWarmUp: (() => void) | null = null;
 
 /** Runs a fixed script, once per context. */
@@ -189,20 +186,20 @@ function becomeZygote(): void {
     collect();
     serveForks(kernel, lock.parentPid, loop, notify);
     lockSelf(() => own, lockDownFork);
-    // Skipped by a fork whose script is here already.
+    // Skipped by a fork whose script has already arrived.
     if (poll?.(BEFORE_WARM_UP_MS)) awaitStart(own);
     else warmUp(spare, () => awaitStart(own));
   });
 }
 
-/** Locks this process, from outside and from inside, and reports it. */
+/** Locks this process, from outside and from inside, and reports that. */
 function lockSelf(finish: () => ScriptContext, lockDown: () => boolean): ScriptContext {
   const attack = (phase: "birth" | "locked") =>
     kernel === null || !options.attacks ? undefined : performAttacks(kernel, options.attacks[phase]);
   const birth = attack("birth");
   if (kernel !== null && options.lock !== null) lockKernel(options.lock, kernel);
   const locked = attack("locked");
-  // The host checks this process while it prepares the script's context.
+  // The host checks this process while the script's context is prepared here.
   notify("booted", {
     protocol: PROTOCOL,
     node: version,

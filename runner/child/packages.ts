@@ -1,14 +1,15 @@
 /**
- * Packages of one run in its embedder. Each is compiled in the script's context when the realm asks for it, as an expression and
- * nothing else. It evaluates to a function of that context, which has what the script has.
+ * Packages of one run in its embedder. When the realm asks for a package, it is compiled in the script's context as
+ * an expression. It evaluates to a function of that context, which can do no more than the script.
  */
 import type { PackageParts } from "../wire/frames.ts";
 
-/** Compiles in the script's context. `isCached` says that V8 took the code cache. @throws if it is not JavaScript. */
+/**
+ * Compiles in the script's context. `isCached` is true if V8 accepted the code cache. @throws if the source is not
+ * JavaScript
+ */
 export interface PackageCompiler {
-  /** Parses without evaluating. */
   parse(source: string): void;
-  /** `evaluate` returns the completion value. */
   compile(
     digest: string,
     source: string,
@@ -19,7 +20,10 @@ export interface PackageCompiler {
 
 const PACKAGE_NAME = "cyrnel:package/";
 
-/** Replies to `code <digest>` with the package's function, or a text that says why there is none, and to `mappings <digest>` with a text. */
+/**
+ * Handles `code <digest>` by returning the package's function, or a string that says why it is missing, and `mappings
+ * <digest>` by returning text.
+ */
 export function openPackage(
   given: ReadonlyMap<string, PackageParts>,
   text: string,
@@ -33,7 +37,8 @@ export function openPackage(
   try {
     const cache = parts.cache.length > 0 ? parts.cache : null;
     const compiled = compiler.compile(digest, source, PACKAGE_NAME + digest, cache);
-    // Text that closes one kind of bracket does not close the other, so code that parses in both is one expression.
+    // Text that closes one kind of bracket does not close the other, so code that parses in both is a single
+    // expression.
     if (!compiled.isCached) compiler.parse(`[${source.slice(1, -1)}]`);
     return compiled.evaluate();
   } catch (error) {

@@ -1,10 +1,9 @@
 /**
- * The file of a process child: its code, the realm's core and libraries, each as source and V8 code cache. One file, so that a
- * start never mixes two builds, with the parts that every start needs first.
+ * Pack file of a process child: its code, the realm's core and libraries, each as source and V8 code cache. A single
+ * file, so that a start never mixes two builds. The parts that every start needs come first.
  */
 import { Buffer } from "node:buffer";
 
-/** ASCII source and its code cache, which may be empty. */
 export interface RealmPart {
   source: Buffer;
   cache: Buffer;
@@ -15,9 +14,8 @@ export interface RealmHead {
   main: RealmPart;
   /** An expression that takes `load(name)` and returns the realm's install function. */
   core: RealmPart;
-  /** Bytes of the whole file. */
   sizeBytes: number;
-  /** Names and sizes of the libraries, which follow at `librariesAt`. */
+  /** Names and sizes of the libraries, which start at `librariesAt`. */
   index: PartSizes[];
   librariesAt: number;
 }
@@ -25,25 +23,25 @@ export interface RealmHead {
 export interface RealmPack {
   main: RealmPart;
   core: RealmPart;
-  /** By name, expressions that take `require` and return the library's exports. */
+  /** Expressions that take `require` and return the library's exports, by library name. */
   libraries: Record<string, RealmPart>;
 }
 
 /** Name, bytes of source, bytes of code cache. */
 type PartSizes = [name: string, sourceBytes: number, cacheBytes: number];
-/** Reads the file's first bytes, as many as asked for. */
+/** Reads that many bytes from the start of the file. */
 type ReadStart = (lengthBytes: number) => Buffer;
 
-/** V8 reads a code cache in place if its offset is a multiple of this. */
+/** V8 reads a code cache in place only if its offset is a multiple of this. */
 const ALIGNMENT_BYTES = 8;
 const roundUp = (bytes: number) => Math.ceil(bytes / ALIGNMENT_BYTES) * ALIGNMENT_BYTES;
 
-/** Lengths of the JSON index, and of everything up to the libraries. */
+/** Two lengths: that of the JSON index, and that of everything before the libraries. */
 const LENGTHS_BYTES = 8;
 const MAIN = "main";
 const CORE = "core";
 
-/** Writes the lengths, a JSON index of names and sizes, and the padded parts in that order. */
+/** Encodes the lengths, a JSON index of names and sizes, and the padded parts, in that order. */
 export function encodeRealmPack({ main, core, libraries }: RealmPack): Buffer {
   const parts: [string, RealmPart][] = [[MAIN, main], [CORE, core], ...Object.entries(libraries)];
   const sizes: PartSizes[] = parts.map(([name, { source, cache }]) => [name, source.length, cache.length]);
@@ -75,7 +73,7 @@ export function readRealmHead(readStart: ReadStart): RealmHead {
   return { main: parts.main as RealmPart, core: parts.core as RealmPart, index, librariesAt, sizeBytes };
 }
 
-/** Returns views of the libraries in the bytes of the whole file. */
+/** Returns views of the libraries in the bytes of the complete file. */
 export function cutLibraries(bytes: Buffer, { index, librariesAt }: RealmHead): Record<string, RealmPart> {
   return cutParts(bytes, librariesAt, index);
 }

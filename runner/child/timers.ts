@@ -1,24 +1,23 @@
 /**
- * The timers of a run, as the realm asks its embedder for them: the process's own, by id. In a slot all are cleared when the
- * run ends, so that none fires in a later run.
+ * Timers of a run, which the realm requests from its embedder by id. In a slot, all are cleared when the run ends, so
+ * that none fires in a later run.
  */
-// Kept from before the lockdown, which takes the globals away.
+// Captured before the lockdown, which removes the globals.
 const { setTimeout, setImmediate, clearTimeout, clearImmediate } = globalThis;
-// Not the global `performance`: naming it loads modules of Node, which costs a booted child a quarter of its start.
+// Not the global `performance`: naming it loads Node modules, which costs a booted child a quarter of its start.
 const { hrtime } = process;
 
-/** More than the realm lets a script arm: only a realm that was taken over gets there. */
+/** More than the realm lets a script arm, so only a realm that was taken over reaches this limit. */
 const MAX_TIMERS = 20_000;
 
-/** The process's own timers, all cleared when the run ends: none fires in a later run. */
 export interface Timers {
-  /** Arms timer `id` once; 0 ms means the next turn of the event loop. False when too many are armed. */
+  /** Arms timer `id` once; 0 ms means the next turn of the event loop. Returns false if too many are armed. */
   arm(id: number, ms: number): boolean;
   clear(id: number): void;
   clearAll(): void;
-  /** Armed and not fired yet. */
+  /** Number of timers that are armed and have not fired. */
   readonly armed: number;
-  /** Milliseconds until the next one is due, 0 if it is; Infinity without any. */
+  /** Milliseconds until the next timer is due: 0 if it already is, Infinity if there is none. */
   readonly nextInMs: number;
 }
 
@@ -70,7 +69,7 @@ export function createTimers(fire: (id: number) => void): Timers {
   };
 }
 
-/** Since a moment in the past; never goes back. */
+/** Returns the time since a fixed moment in the past. Never decreases. */
 function nowMs(): number {
   const [seconds, nanoseconds] = hrtime();
   return seconds * 1000 + nanoseconds / 1e6;

@@ -1,11 +1,11 @@
 /**
- * Warm-up: runs a fixed script in a throwaway context and discards its messages. Afterwards the code of a run is compiled and the
- * memory it writes is this process's own. No other context can observe it.
+ * Warm-up: runs a fixed script in a throwaway context and discards its messages. Afterwards the code of a run is
+ * compiled, and the memory it writes belongs to this process alone. No other context can observe it.
  */
 import { runInNewContext } from "node:vm";
 import type { StartParams } from "../wire/protocol.ts";
 
-/** Does what most scripts do. Without a timer, because waiting for one would start a thread. */
+/** Does what most scripts do. Sets no timer, because waiting for one would start a thread. */
 export const WARM_UP_CODE = `(async () => {
   "use strict";
   console.log("text", 1, { a: [1, "b"] });
@@ -45,16 +45,19 @@ export function replyToWarmUp(json: string): string | null {
   return id === undefined ? null : `{"jsonrpc":"2.0","id":${id},"result":[]}`;
 }
 
-/** Returns a full garbage collection, so that forks do not begin with one. No other context gets it. */
+/**
+ * Returns a function that runs a full garbage collection, so that forks do not begin with one. No other context gets
+ * it.
+ */
 export function prepareCollection(): () => void {
-  // Loaded here: a child that boots by itself never collects, and the module costs a fifth of its start.
+  // Loaded here because a child that boots by itself never collects, and the module costs a fifth of its start.
   const { setFlagsFromString, getHeapCodeStatistics } = process.getBuiltinModule("node:v8");
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as (options: object) => void;
   setFlagsFromString("--no-expose-gc");
   return () => {
     collect({ type: "major", flavor: "last-resort" });
-    // Walking the heap makes V8 sweep the pages it has put off. Otherwise each fork would sweep its own copies.
+    // Walking the heap makes V8 sweep the pages it has postponed. Otherwise each fork would sweep its own copies.
     getHeapCodeStatistics();
   };
 }

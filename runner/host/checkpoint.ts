@@ -1,6 +1,6 @@
 /**
- * Checkpoint of a run for its replay: seeds, calls with their replies, and the order in which these reached the script. Made when
- * a run is paused, opaque to the server that stores it, validated when it comes back.
+ * Checkpoint for replaying a run: seeds, calls with their replies, and the order in which these reached the script.
+ * Created when a run is paused, opaque to the server that stores it, validated when it is loaded.
  */
 import { z } from "zod";
 import { callParamsSchemas, journalSchema } from "../wire/protocol.ts";
@@ -17,7 +17,7 @@ const checkpointSchema = z.strictObject({
       method: z.enum(Object.keys(callParamsSchemas) as [keyof typeof callParamsSchemas]),
       digest: z.string().regex(/^[0-9a-f]{64}$/),
       reply: z.string().nullable(),
-      // The previous version wrote `true`, without knowing when.
+      // The previous version stored `true`, without a position.
       saved: z
         .strictObject({ after: z.int().positive(), order: z.int().positive() })
         .or(z.literal(true))
@@ -25,7 +25,7 @@ const checkpointSchema = z.strictObject({
     }),
   ),
   journal: journalSchema,
-  /** As the imports asked for them. */
+  /** Packages in the form in which the imports requested them. */
   packages: z
     .array(
       z.strictObject({
@@ -37,7 +37,7 @@ const checkpointSchema = z.strictObject({
     )
     .max(50)
     .optional(),
-  /** Running time used, without pauses. */
+  /** Running time used, excluding pauses. */
   usedMs: z.number().nonnegative(),
 });
 export type Checkpoint = z.infer<typeof checkpointSchema>;
@@ -46,7 +46,7 @@ export function makeCheckpoint(parts: Omit<Checkpoint, "v">): Checkpoint {
   return { v: VERSION, ...parts };
 }
 
-/** @throws Error if `makeCheckpoint` did not make it; the run then cannot be replayed. */
+/** @throws Error if `makeCheckpoint` did not create the value, so the run cannot be replayed. */
 export function readCheckpoint(value: unknown): Checkpoint {
   const parsed = checkpointSchema.safeParse(value);
   if (parsed.success) return parsed.data;

@@ -1,15 +1,12 @@
-/** Time limits of a run. */
-
-/** The longest delay a timer takes; longer ones take several timers. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export interface Deadline extends Disposable {
-  /** Stops the clock until as many `resume` calls. */
+  /** Stops the clock until `resume` was called as often as `pause`. */
   pause(): void;
   resume(): void;
 }
 
-/** Starts a clock of `limitMs` of running time, or without a limit. Calls `ring` once at most. */
+/** Starts a clock of `limitMs` of running time; null is no limit. Calls `ring` at most once. */
 export function startDeadline(limitMs: number | null, ring: () => void): Deadline {
   let leftMs = limitMs ?? Number.POSITIVE_INFINITY;
   let runningSince: number | null = null;
@@ -55,10 +52,10 @@ export function startDeadline(limitMs: number | null, ring: () => void): Deadlin
   };
 }
 
-/** A replay may take twice as long as the run did, and this much longer. */
+/** A replay may take twice as long as the original run plus this margin. */
 const REPLAY_MARGIN_MS = 10_000;
 
-/** Starts the clock of a run. A replay of `replayedMs` costs none of the run's own time but must end. */
+/** Starts the clock of a run. A replay of `replayedMs` does not use the run's own time but has its own limit. */
 export function startRunClock(timeoutMs: number | null, replayedMs: number | null, ring: () => void) {
   const usedMs = replayedMs ?? 0;
   const clock = startDeadline(timeoutMs === null ? null : Math.max(1, timeoutMs - usedMs), ring);
@@ -67,24 +64,22 @@ export function startRunClock(timeoutMs: number | null, replayedMs: number | nul
     clock.pause();
     replay = startDeadline(replayedMs * 2 + REPLAY_MARGIN_MS, ring);
   }
-  /** When the script began or, in a replay, had caught up. */
+  /** When the script began or, in a replay, caught up. */
   let ownSince = performance.now();
   let pausedMs = 0;
   let pausedAt: number | null = null;
   return {
-    /** The replay has caught up. */
     catchUp() {
       replay?.[Symbol.dispose]();
       ownSince = performance.now();
       clock.resume();
     },
-    /** Returns the running time used. */
     pause(): number {
       pausedAt = performance.now();
       clock.pause();
       return usedMs + pausedAt - ownSince - pausedMs;
     },
-    /** Returns false if the run is not paused. */
+    /** Resumes the clock. Returns false if the run is not paused. */
     resume(): boolean {
       if (pausedAt === null) return false;
       pausedMs += performance.now() - pausedAt;

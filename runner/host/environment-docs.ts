@@ -1,40 +1,35 @@
 /**
- * The documentation of an environment, as Markdown for the author of a script (usually an agent).
- * The text is the same for both bundled environments; what differs comes in as facts.
+ * Documentation of an environment, as Markdown for the author of a script (usually an agent). The text is the same
+ * for both bundled environments, apart from the facts passed in.
  */
 import { BUILTINS } from "../source/modules/names.ts";
 import { PROTOCOL_LIMITS } from "../wire/protocol.ts";
 
-/** What one environment says about itself. */
 export interface EnvironmentFacts {
-  /** Module id, for example `typescript-process`. */
   id: string;
   name: string;
   /** One to three sentences: how a run is isolated. */
   isolation: string;
   limits: {
-    /** Memory of a run that asks for nothing. */
+    /** Memory of a run that requests no amount. */
     memoryMb: number;
-    /** The most a run may ask for. */
     maxMemoryMb: number;
-    /** CPU time of a run that asks for nothing; null is no limit. */
+    /** CPU time of a run that requests no amount. Null is no limit. */
     cpuMs?: number | null;
     maxCalls: number;
     maxConcurrentCalls: number;
-    /** One message from the script to its host: a call's parameters, an output. */
+    /** Limit for one message from the script to its host, such as a call's parameters or an output. */
     maxMessageBytes: number;
     maxOutputBytes?: number;
     maxResultBytes?: number;
-    /** Runs at once; further ones wait in a queue. */
+    /** Number of concurrent runs. Further ones wait in a queue. */
     slots?: number;
   };
   allowEval: boolean;
   allowWasm: boolean;
-  /** Sentences about behaviour that other environments do not share. */
   differences?: readonly string[];
 }
 
-/** Builds the Markdown that `GET /environment/docs` answers with. Pure. */
 export function generateEnvironmentDocs(facts: EnvironmentFacts): string {
   return [
     `# ${facts.name} (\`${facts.id}\`)`,
@@ -199,7 +194,7 @@ function describeDifferences(facts: EnvironmentFacts): string {
   return ["## Particular to this environment", "", ...lines.map((line) => `- ${line}`)].join("\n");
 }
 
-/** Bytes in the largest binary unit that keeps them whole, or with one decimal. */
+/** Formats bytes in the largest binary unit that gives an integer, or with one decimal. */
 function formatBytes(bytes: number): string {
   const units = ["bytes", "KiB", "MiB", "GiB"];
   let value = bytes;
@@ -211,7 +206,6 @@ function formatBytes(bytes: number): string {
   return `${Number.isInteger(value) ? value : value.toFixed(1)} ${units[unit]}`;
 }
 
-/** Milliseconds as seconds from one second on. */
 function formatMs(milliseconds: number): string {
   return milliseconds >= 1000 ? `${milliseconds / 1000} s` : `${milliseconds} ms`;
 }

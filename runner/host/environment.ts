@@ -1,6 +1,6 @@
 /**
- * Shared by the bundled environments: everything between `setup` and `teardown`, and the executions in progress. An environment
- * adds how its children are started and what they serve. Knows no HTTP and no database.
+ * Common part of the bundled environments: everything between `setup` and `teardown`, and the executions in progress.
+ * An environment adds how its children are started and what they serve. Knows no HTTP and no database.
  */
 
 import { generateToolDocs } from "#kernel/tool-docs/tool-docs.ts";
@@ -31,17 +31,15 @@ import type { RunSettings } from "./settings-schema.ts";
 import { createSlotPool } from "./slots.ts";
 
 export interface EnvironmentKind<Config extends RunSettings> {
-  /** Shown to the author of a script. */
   facts: Pick<EnvironmentFacts, "id" | "name" | "isolation">;
-  /** How its first child proves layers 0 and 1, for the isolation report. */
+  /** How the first child proves layers 0 and 1, for the isolation report. */
   observed: { realm: string; permissions: string };
-  /** What a run waits for, in messages to its author: "process" or "slot". */
+  /** Name of the resource that a run waits for, in messages to its author: "process" or "slot". */
   unit: string;
   /** @throws Error that names the invalid setting. */
   readConfig(raw: Record<string, unknown>): Config;
-  /** Returns how many runs may be in progress at once. */
   countSlots(config: Config): number;
-  /** Opens the wall and creates the pool; starts no child yet. @throws JailUnavailableError */
+  /** Opens the jail and creates the pool, but starts no child yet. @throws JailUnavailableError */
   open(
     config: Config,
     asked: { level: IsolationLevel; isExposed: boolean; zygote: boolean },
@@ -56,14 +54,13 @@ export interface Children
   readonly node: NodeBinary;
   /** Returns the memory of all children together in bytes, or undefined if it cannot be read. */
   readMemoryBytes(): number | undefined;
-  /** Returns null while each child boots. Only for environments that have zygotes. */
+  /** Returns null while every child boots. Only for environments with zygotes. */
   readZygote?(): NonNullable<EnvironmentStatus["zygote"]> | null;
 }
 
 interface Running extends ExecutionContext {
   isolation: IsolationReport;
   children: Children;
-  /** Aborts work beside the executions. */
   closing: AbortController;
 }
 
@@ -156,7 +153,6 @@ export function createEnvironment<Config extends RunSettings>(
   };
 }
 
-/** Opens the children of an environment and warms up the first one. */
 async function open<Config extends RunSettings>(
   kind: EnvironmentKind<Config>,
   { bindings, logger, config: raw, isolation, isExposed, zygote }: EnvironmentSetupContext,
@@ -166,7 +162,7 @@ async function open<Config extends RunSettings>(
   const asked = { level: isolation ?? "strict", isExposed: isExposed === true, zygote: zygote !== false };
   const children = undo.use(await kind.open(config, asked, logger));
   const { pool, monitor, wall, onSuspectedEscape, openRun, node } = children;
-  // Starts the compiler beside the first child, so that no run waits for it.
+  // Starts the compiler together with the first child, so that no run waits for it.
   const [first] = await Promise.all([pool.warmUp(), prepareSource("")]);
   const isMonitored = monitor.isSupported;
   if (!node.isPinned) {
@@ -193,7 +189,7 @@ function describeStatus(
     slots: size,
     busy: Math.min(active, size),
     warm: children.pool.status().warm,
-    // Reading it is slow, and most callers need only the rest.
+    // A getter, because reading memory is slow and most callers need only the rest.
     get memoryBytes() {
       return children.readMemoryBytes();
     },

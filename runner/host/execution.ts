@@ -1,4 +1,4 @@
-/** One execution from its submission to its outcome, the same in every environment. */
+/** One execution from submission to outcome, identical in every environment. */
 import type {
   EnvironmentBindings,
   ErrorDetail,
@@ -31,7 +31,6 @@ import {
   superviseRun,
 } from "./supervisor.ts";
 
-/** What executions share. */
 export interface ExecutionContext {
   config: RunSettings;
   bindings: EnvironmentBindings;
@@ -41,38 +40,33 @@ export interface ExecutionContext {
   slots: SlotPool;
   monitor: Monitor;
   wall: Wall;
-  /** What a run waits for, in messages to its author: "process" or "slot". */
+  /** Name of the resource that a run waits for, in messages to its author: "process" or "slot". */
   unit: string;
-  /** Called when a child was taken over, or may have been. */
+  /** Called if a child was or may have been taken over. */
   onSuspectedEscape?: (() => void) | undefined;
-  /** Opens a run on a child that serves several; without it, a child is killed after its run. */
+  /** Opens a run on a child that serves several runs. Without it, a child is killed after its run. */
   openRun?: ((child: Child, limits: RunLimits) => OpenRun) | undefined;
 }
 
-/** A run on a child that serves several. */
 export interface OpenRun {
-  /** The child with a channel that ends with the run. */
+  /** The child, with a channel that ends with the run. */
   child: RunChild;
   /** Returns the final outcome, which the child's report may change. Call it once the supervised run is over. */
   conclude(outcome: RunOutcome): Promise<RunOutcome>;
-  /** Resolves when the child is back in the pool, or ended. Never rejects. */
+  /** Resolves when the child is back in the pool or ended. Never rejects. */
   left: Promise<unknown>;
 }
 
 export interface Execution {
-  /** Aborting it is a kill by a user. */
   readonly kill: AbortController;
   readonly over: PromiseWithResolvers<void>;
   isPaused: boolean;
-  /** Null until it has a child. */
   current: { run: SupervisedRun; slot: Slot; start: StartParams; packages: UsedPackage[] } | null;
 }
 
-/** A script that is ready to run. */
 interface Prepared {
   source: Extract<PreparedSource, { ok: true }>;
   packages: LoadedPackage[];
-  /** Of the run to replay. */
   checkpoint: Checkpoint | null;
   limits: RunLimits;
   sessionLimits: SessionLimits;
@@ -83,13 +77,13 @@ interface Taken {
   opened: OpenRun | undefined;
 }
 
-/** Children that may turn out to be gone, one after another, before the host is blamed. */
+/** Number of children in a row that may turn out to be gone before the host is blamed. */
 const MAX_ATTEMPTS = 3;
 const KILLED: ErrorDetail = { name: "KilledError", message: "The run was killed.", reason: "killed" };
 
 /**
- * Runs `input` to its end. `isQueued` says that it has to wait. Rejects with `not_started` when the host cannot prepare the
- * script or start a child.
+ * Runs `input` to its end. `isQueued` reports whether it has to wait. Rejects with `not_started` if the host cannot
+ * prepare the script or start a child.
  */
 export async function runExecution(
   on: ExecutionContext,
@@ -100,7 +94,7 @@ export async function runExecution(
   const { signal } = execution.kill;
   const givenAt = performance.now();
   if (isQueued) on.bindings.setState(input.eid, "queued");
-  // It joins the line before it is prepared, because some sources take longer to prepare than others.
+  // Joins the queue before the script is prepared, because some sources take longer to prepare than others.
   const line = on.slots.acquire(on.config.queueTtlMs, signal);
   let left: Promise<unknown> | undefined;
   try {
@@ -123,7 +117,7 @@ export async function runExecution(
       return toOutcome(outcome, queuedMs, outcome.startedAt - givenAt - queuedMs);
     }
   } finally {
-    // Also a slot that comes only now.
+    // Also releases a slot that is granted only now.
     void line.then((slot) => {
       if (typeof slot === "string") return;
       if (left === undefined) slot.release();
@@ -185,14 +179,16 @@ async function acquireSlot(
   return { slot: endEarly("canceled", error, queuedMs), queuedMs };
 }
 
-/** Returns null for a run that was killed. Tells the bindings that run `starting` is running. */
+/**
+ * Takes a child and tells the bindings that the run `starting` is running. Returns null for a run that was killed.
+ */
 async function takeChild(
   on: ExecutionContext,
   limits: RunLimits,
   signal: AbortSignal,
   starting: number | null,
 ): Promise<Taken | null> {
-  // The isolates of a slot have their own limits; a process is started with its limit.
+  // In a slot, each isolate has its own limit. A process is started with its limit.
   const isUsual = on.openRun !== undefined || limits.memoryMb === on.config.memoryMb;
   const child = await on.pool.take(signal, isUsual ? undefined : limits.memoryMb).catch(blameHost);
   if (child === null) return null;
@@ -242,7 +238,6 @@ async function supervise(
   return outcome;
 }
 
-/** Supervises a run on a child of the pool. The outcome is the final one. */
 export function superviseTaken(
   { child, opened }: Taken,
   run: Omit<RunOnChild, "child" | "afterEnd">,
@@ -267,7 +262,7 @@ function endEarly(exitState: ExecutionExitState, error: ErrorDetail, queuedMs: n
   return { exitState, error, usage: { queuedMs } };
 }
 
-/** Freezes an execution and frees its slot. Returns what a replay needs, or null if it cannot be replayed. */
+/** Freezes an execution and frees its slot. Returns what a replay needs, or null if the run cannot be replayed. */
 export async function pauseExecution(
   execution: Execution,
   { run, slot, start, packages }: NonNullable<Execution["current"]>,
@@ -281,7 +276,7 @@ export async function pauseExecution(
   return frozen && makeCheckpoint({ seed, randomSeed, ...used, ...frozen });
 }
 
-/** Lets a paused execution continue, beyond the number of slots if need be. */
+/** Lets a paused execution continue, even if that exceeds the number of slots. */
 export function resumeExecution(execution: Execution): void {
   if (!execution.isPaused) return;
   execution.isPaused = false;
@@ -289,7 +284,7 @@ export function resumeExecution(execution: Execution): void {
   execution.current?.run.resume();
 }
 
-/** A child that cannot be limited is ended; the run then takes another one. */
+/** Limits the child's CPU time. A child that cannot be limited is ended, and the run takes another one. */
 function limitCpu({ wall, logger, openRun }: ExecutionContext, child: Child, cpuMs: number): void {
   try {
     wall.limitCpu(child.pid, cpuMs, openRun ? "until the next" : "for good");

@@ -1,6 +1,6 @@
 /**
- * Every cause that ends a run, with its exit state, reason and message, and the check of child messages that finds violations.
- * Pure: the supervisor runs the race between the causes.
+ * Every cause that ends a run, with its exit state, reason and message, and the validation of child messages. Pure:
+ * the supervisor runs the race between the causes.
  */
 import type { z } from "zod";
 import {
@@ -22,12 +22,12 @@ import {
   type SessionLimits,
 } from "../wire/protocol.ts";
 
-/** A breach of the protocol or of a size limit. `message` goes into the log and the run's error. */
+/** A violation of the protocol or a size limit. `message` goes into the log and the run's error. */
 export interface Violation {
   kind: "violation";
   reason: "sandbox_violation" | "output_limit";
   message: string;
-  /** A plain script can cause it too. Any other violation shows that the child was taken over. */
+  /** Set if a plain script can cause it. Any other violation shows that the child was taken over. */
   mayBeHonest?: true;
 }
 
@@ -43,7 +43,6 @@ export type EndCause =
       kind: "exit";
       exit: ProcessExit;
       engineText: string;
-      /** The kernel killed it because its control group was out of memory. */
       ranOutOfMemory: boolean;
       memoryMb: number;
       cpuMs: number | null;
@@ -55,7 +54,7 @@ export interface Verdict {
   reason: ExecutionReason;
   error?: ErrorDetail;
   result?: { value: unknown };
-  /** The child did what no script can. */
+  /** Set if the child did something that no script can do. */
   wasTakenOver?: true;
 }
 
@@ -100,7 +99,6 @@ export function judge(cause: EndCause): Verdict {
   }
 }
 
-/** V8's message when there is no memory for a buffer. */
 const BUFFER_REFUSED = "Array buffer allocation failed";
 
 function judgeFailure(end: Extract<EndParams, { ok: false }>, memoryMb: number): Verdict {
@@ -135,7 +133,6 @@ function judgeViolation({ reason, message, mayBeHonest }: Omit<Violation, "kind"
   return mayBeHonest ? verdict : { ...verdict, wasTakenOver: true };
 }
 
-/** V8 writes one of these when a heap is full. */
 const HEAP_FULL =
   /heap out of memory|Ineffective mark-compacts|Fatal process out of memory|Reached heap limit|std::bad_alloc/;
 
@@ -152,7 +149,7 @@ function judgeExit(cause: Extract<EndCause, { kind: "exit" }>): Verdict {
     case "SIGBUS":
       return failCrash(`with signal ${exit.signal}`);
   }
-  // Checked after the signals of an attack, because an attacker may have written to descriptor 2.
+  // Checked after the signs of an attack, because an attacker may have written to descriptor 2.
   if (ranOutOfMemory || HEAP_FULL.test(engineText)) return failMemory(memoryMb);
   switch (exit.signal) {
     case "SIGXCPU":
@@ -186,7 +183,7 @@ function fail(state: ExecutionExitState, reason: ExecutionReason, name: string, 
   return { state, reason, error: { name, message, reason } };
 }
 
-/** For a script that did not start because of the host. @throws always */
+/** Blames the host for a script that did not start. @throws always */
 export function blameHost(cause: unknown): never {
   const { message } = cause as Error;
   throw Object.assign(new Error(`The run could not be started: ${message}`, { cause }), {
@@ -199,7 +196,10 @@ interface Watchers {
   onSuspectedEscape?: (() => void) | undefined;
 }
 
-/** Logs a run that ended as an attack would, so that operators can find and count them; a breach is a `securityEvent`. */
+/**
+ * Logs a run that ended like an attack, so that operators can find and count such runs. A breach is a
+ * `securityEvent`.
+ */
 export function reportSuspectedEscape(
   { logger, onSuspectedEscape }: Watchers,
   about: { eid: number } | { package: string },
@@ -212,7 +212,7 @@ export function reportSuspectedEscape(
   onSuspectedEscape?.();
 }
 
-/** Keeps the first MAX_WARNINGS and adds an entry that counts the others. */
+/** Returns the first MAX_WARNINGS and an entry that counts the others. */
 export function boundWarnings(warnings: readonly RunWarning[], dropped: number): readonly RunWarning[] {
   const more = Math.max(0, warnings.length - MAX_WARNINGS) + dropped;
   if (more === 0) return warnings;
@@ -224,12 +224,12 @@ export function violation(message: string, reason: Violation["reason"] = "sandbo
   return { kind: "violation", reason, message };
 }
 
-/** For limits that the realm does not enforce, so that a plain script can exceed them. */
+/** Returns a violation for limits that the realm does not enforce, so that a plain script can exceed them. */
 export function exceeding(message: string): Violation {
   return { ...violation(message, "output_limit"), mayBeHonest: true };
 }
 
-/** Returns the frame's message, or the rule it breaks. `totalBytes` counts all frames of the run so far. */
+/** Returns the frame's message, or the rule that it violates. `totalBytes` counts all frames of the run so far. */
 export function checkMessage(
   frame: Frame,
   totalBytes: number,

@@ -1,7 +1,7 @@
 /**
- * The protocol of one run over a channel: sends `start`, checks every message of the child, passes on its calls and output,
- * and reports how it ended. Knows no process and no clock. Nothing that a child sends makes it throw: a breach of the protocol
- * ends the run like any other cause.
+ * Protocol of one run over a channel: sends `start`, validates every message of the child, passes on its calls and
+ * output, and reports how it ended. Knows no process and no clock. Nothing that a child sends makes it throw: a
+ * protocol violation ends the run like any other cause.
  */
 import { setTimeout } from "node:timers/promises";
 import { type ExecutionOutcome, MAX_WARNINGS, type PrintLevel, type RunWarning } from "#sdk";
@@ -21,32 +21,32 @@ import type { LoggedCall } from "./calls/saved-answers.ts";
 import { describeWaiting } from "./calls/waiting.ts";
 import { checkMessage, type Violation, violation } from "./outcome.ts";
 
-/** A child that waits for calls replies within a millisecond; one that computes does not reply. */
+/** A child that waits for calls replies within a millisecond; one that is computing does not reply. */
 const MAX_REPLY_MS = 200;
 
 export interface SessionEvents {
   stdout(data: Buffer, level?: PrintLevel): void;
   stderr(data: Buffer, level?: PrintLevel): void;
   output(value: Record<string, unknown>): void;
-  /** Required of a run that was started to make a code cache. */
+  /** Required for a run that was started to create a code cache. */
   codeCache?(digest: string, data: Buffer): void;
 }
 
 type SessionEndKind =
   | { kind: "end"; end: EndParams }
   | Violation
-  /** The channel closed before `end`; `hasReceived` says whether anything had come. */
+  /** The channel closed before `end`. `hasReceived` is true if any message had arrived. */
   | { kind: "closed"; close: ChannelClose; hasReceived: boolean }
   | Divergence
-  /** The signal aborted. Output written until the channel closed was delivered. */
+  /** The signal aborted. Output written before the channel closed was delivered. */
   | { kind: "aborted" }
-  /** One of `events` threw: a fault of the host. */
+  /** One of `events` threw, which is the host's fault. */
   | { kind: "host_error"; error: unknown };
-/** Has no members without warnings. */
+/** Empty if there are no warnings. */
 export type Warned = Pick<ExecutionOutcome, "warnings" | "droppedWarnings">;
 export type SessionEnd = { toolCalls: number; warned: Warned } & SessionEndKind;
 
-/** What a later run needs to replay this one up to where it was frozen. */
+/** Data that a later run needs to replay this one up to the point where it was frozen. */
 export interface Frozen {
   journal: Journal;
   calls: LoggedCall[];
@@ -55,20 +55,16 @@ export interface Frozen {
 export interface SessionInput {
   channel: Channel;
   start: StartParams;
-  /** Frames of `start.packages`, in pieces. */
   packages?: readonly (readonly Buffer[])[] | undefined;
-  /** Called with the first call of the run. */
   openCalls(): CallHandlers;
   events: SessionEvents;
   limits: SessionLimits;
   /**
-   * Ends the session from outside. Calls are aborted at once and none begins; output in flight is still delivered, so the
-   * channel must close within a bounded time, which killing the peer does.
+   * Ends the session from outside. Calls are aborted at once and none begins. Output in flight is still delivered, so
+   * the channel must close soon, which killing the peer ensures.
    */
   signal: AbortSignal;
-  /** The calls of the run that this one replays. */
   replayed?: readonly LoggedCall[] | undefined;
-  /** Restores the file of a saved answer before its reply is replayed. */
   restoreAnswer?: ((seq: number) => Promise<void>) | undefined;
   /** Called when a replay has caught up; requires `start.journal`. */
   onLive?: () => void;
@@ -76,7 +72,6 @@ export interface SessionInput {
 
 /** Starts one script over `channel`, which must have no listener. */
 export class Session {
-  /** Never rejects. */
   readonly end: Promise<SessionEnd>;
   readonly #input: SessionInput;
   readonly #left: Record<"stdout" | "stderr", number>;
@@ -135,7 +130,10 @@ export class Session {
     this.#calls?.replies.thaw();
   }
 
-  /** Returns what the script waits for in words, without lines if the child does not report them in time, or null. Never rejects. */
+  /**
+   * Describes what the script waits for, or returns null. Omits lines if the child does not report them in time.
+   * Never rejects.
+   */
   async describeWaiting(): Promise<string | null> {
     if (this.#isOver || this.#calls === null) return null;
     this.#asked ??= Promise.withResolvers();
@@ -165,7 +163,7 @@ export class Session {
   #receive(frame: Frame): void {
     if (this.#isOver) return;
     try {
-      // Pieces of files have their own bounds.
+      // File pieces have their own limits.
       if ((frame.value as { method?: unknown } | null)?.method !== "writeFile")
         this.#totalBytes += frame.bytes;
       const checked = checkMessage(frame, this.#totalBytes, this.#input.limits);
@@ -263,7 +261,7 @@ export class Session {
     return null;
   }
 
-  /** Asks once the replies that the host has by now are sent. */
+  /** Asks once all replies that are ready were sent. */
   async #askToPause(asked: PromiseWithResolvers<Frozen | null>): Promise<void> {
     await new Promise(setImmediate);
     await this.#calls?.replies.sent();

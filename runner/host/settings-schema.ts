@@ -1,10 +1,11 @@
-/** What every environment lets an operator set about a run. One definition for all environments. */
 import { z } from "zod";
 import { DEFAULT_SESSION_LIMITS, PROTOCOL_LIMITS } from "../wire/protocol.ts";
 
 const WEEK_MS = 7 * 24 * 3600 * 1000;
 
-/** The settings by name, as members of an environment's own `z.strictObject`. Memory in MB of 2^20 bytes. */
+/**
+ * Returns the settings by name, to be spread into an environment's `z.strictObject`. Memory is in MB of 2^20 bytes.
+ */
 export function runSettings(memory: { minMb: number; maxMb: number; what: string }) {
   const memoryMb = z.int().min(memory.minMb).max(memory.maxMb);
   return {
@@ -44,12 +45,11 @@ export function runSettings(memory: { minMb: number; maxMb: number; what: string
   };
 }
 
-/** The settings of a run as an environment has read them. */
 export type RunSettings = {
   [K in keyof ReturnType<typeof runSettings>]: z.infer<ReturnType<typeof runSettings>[K]>;
 };
 
-/** @throws Error when the default memory is more than the most a run may ask for. */
+/** @throws Error if the default memory exceeds the most that a run may request. */
 export function requireMemoryOrder({ memoryMb, maxMemoryMb }: RunSettings): void {
   if (memoryMb > maxMemoryMb) {
     throw new Error(`memoryMb (${memoryMb}) must not be larger than maxMemoryMb (${maxMemoryMb}).`);

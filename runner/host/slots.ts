@@ -1,20 +1,22 @@
-/** Slots of an environment: how many runs are in progress at once, and the line of those that wait. First come, first served. */
+/**
+ * Slots of an environment: limits how many runs are in progress at once and queues the others. First come, first
+ * served.
+ */
 
-/** The longest delay a timer takes. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export interface Slot {
-  /** Frees it for the next in line. Idempotent. */
+  /** Frees the slot for the next run in the queue. Idempotent. */
   release(): void;
-  /** Takes a released slot again at once, beyond the count if need be. Idempotent. */
+  /** Takes a released slot again at once, even if that exceeds the limit. Idempotent. */
   takeBack(): void;
 }
 
 export interface SlotPool {
   readonly size: number;
   /**
-   * Waits for a slot, at most `ttlMs`; null is no limit. Resolves with `expired` if there was none in time, and with `aborted` if
-   * the signal came first. Never rejects.
+   * Waits for a slot, at most `ttlMs`; null is no limit. Resolves with `expired` if none became free in time, and
+   * with `aborted` if the signal aborted first. Never rejects.
    */
   acquire(ttlMs: number | null, signal: AbortSignal): Promise<Slot | "expired" | "aborted">;
 }

@@ -1,14 +1,12 @@
-/** The `start` message of a run: its code, input and limits, and the seeds of its clocks and random numbers. */
 import { randomBytes } from "node:crypto";
 import { type ExecutionInput, writeExactJson } from "#sdk";
 import type { PreparedSource } from "../preparer/prepare.ts";
 import { PROTOCOL_LIMITS, type SessionLimits, type StartParams } from "../wire/protocol.ts";
 import type { Checkpoint } from "./checkpoint.ts";
 
-/** Names of clocks that are set up only for a script that names them. */
+/** Names of clocks that are set up only for scripts that mention them. */
 const WIDE_CLOCKS = /Temporal|DateTimeFormat/;
 
-/** `checkpoint` is that of the run to replay. */
 export function makeStart(
   { eid, ref, input, files }: ExecutionInput,
   { code, mappings, sources, packages }: Extract<PreparedSource, { ok: true }>,
@@ -48,7 +46,7 @@ function describeInput(input: unknown): Pick<StartParams, "input" | "exactInput"
 }
 
 const SEED_BYTES = 48;
-/** Bytes for 64 runs at a time: a call of the generator costs the same for 48 bytes and for 3000. */
+/** Random bytes for 64 runs at a time: generating 3000 bytes costs the same as 48. */
 let seeds = Buffer.alloc(0);
 
 function makeSeeds(): Pick<StartParams, "seed" | "randomSeed"> {
@@ -56,7 +54,7 @@ function makeSeeds(): Pick<StartParams, "seed" | "randomSeed"> {
   const bytes = seeds.subarray(0, SEED_BYTES);
   seeds = seeds.subarray(SEED_BYTES);
   const randomSeed = [32, 36, 40, 44].map((at) => bytes.readUInt32LE(at));
-  // All zero is the one state that the generator never leaves.
+  // The generator never leaves the all-zero state.
   if (Math.max(...randomSeed) === 0) randomSeed[0] = 1;
   return { seed: bytes.toString("base64", 0, 32), randomSeed };
 }

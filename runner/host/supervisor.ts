@@ -1,6 +1,6 @@
 /**
- * One run on one child: starts its session, clock and watch, and ends it by the first cause. Stops a child only by SIGKILL. Knows no
- * pool and no binding.
+ * One run on one child: starts its session, clock and watch, and ends it on the first cause. Stops a child only by
+ * SIGKILL. Knows no pool and no binding.
  */
 
 import type { Child } from "../pool/spawn.ts";
@@ -12,21 +12,21 @@ import { startRunClock } from "./deadline.ts";
 import { type EndCause, judge, type Verdict } from "./outcome.ts";
 import { type Frozen, Session, type SessionEnd, type SessionEvents, type Warned } from "./session.ts";
 
-/** Time between the kill of a child and the end of its output. */
+/** Time from a child's kill to the end of its output. */
 const MAX_DRAIN_MS = 1_000;
-/** Time that a child has to exit after it closed its output. */
+/** Time for a child to exit after it closed its output. */
 const MAX_EXIT_WAIT_MS = 500;
 /**
- * A child that sent `end` waits for its kill in a blocking read, and nothing it writes is read. Ending a process takes a core some
- * milliseconds, so the reply to the caller goes first.
+ * After `end`, a child waits in a blocking read for its kill, and nothing it writes is read. Ending a process takes a
+ * core some milliseconds, so the reply to the caller goes first.
  */
 const AFTER_END_MS = 10;
-/** A child killed from outside this soon may not have taken its run yet. */
+/** A child killed from outside this soon may not have received its run. */
 const MAX_HAND_OVER_MS = 100;
 export interface RunLimits {
-  /** Running time from `start`; null is no limit. */
+  /** Limit for running time from `start`. Null is no limit. */
   timeoutMs: number | null;
-  /** CPU time; null is no limit. */
+  /** Limit for CPU time. Null is no limit. */
   cpuMs: number | null;
   memoryMb: number;
 }
@@ -38,25 +38,21 @@ export interface RunOnChild {
   child: RunChild;
   monitor: Monitor;
   start: StartParams;
-  /** Frames of `start.packages`, in pieces. */
   packages?: readonly (readonly Buffer[])[] | undefined;
-  /** Called with the first call of the run. */
   openCalls(): CallHandlers;
   events: SessionEvents;
   sessionLimits: SessionLimits;
   limits: RunLimits;
-  /** A user's kill aborts it. */
   killSignal: AbortSignal;
-  /** `keep` spares a child that sent `end`. It is killed in every other case. */
+  /** `keep` spares a child that sent `end`. In every other case it is killed. */
   afterEnd: "kill" | "keep";
-  /** The run that this one replays: its calls, and the running time it had used, which counts for this one too. */
+  /** The run that this one replays: its calls and the running time it used, which counts for this run too. */
   replayed?: { calls: readonly LoggedCall[]; usedMs: number } | null;
-  /** Restores the file of a saved answer before its reply is replayed. */
   restoreAnswer?: ((seq: number) => Promise<void>) | undefined;
 }
 
 export interface RunOutcome extends Verdict {
-  /** `performance.now()` when the child was given the script. */
+  /** `performance.now()` when the script was sent to the child. */
   startedAt: number;
   wallMs: number;
   cpuMs: number;
@@ -64,8 +60,8 @@ export interface RunOutcome extends Verdict {
   toolCalls: number;
   warned: Warned;
   /**
-   * True if the child may not have received the script: it was gone, or was killed from outside right after, and had sent nothing.
-   * It is then safe to run the script on another child.
+   * True if the child may not have received the script: it had sent nothing and was gone, or was killed from outside
+   * right after. It is then safe to run the script on another child.
    */
   wasNeverStarted: boolean;
   /** Only for the log, never for a script or a client. */
@@ -74,11 +70,10 @@ export interface RunOutcome extends Verdict {
 
 /** A run in progress. Its clock stops while it is paused. */
 export interface SupervisedRun {
-  /** Never rejects. Unless it is kept, the child has been killed by then, or will be after AFTER_END_MS. */
+  /** Never rejects. Unless it is kept, the child has been killed by then or will be within AFTER_END_MS. */
   readonly outcome: Promise<RunOutcome>;
   /** Resolves once the script is frozen, with null if it cannot be replayed. Rejects if the run ends first. */
   pause(): Promise<(Frozen & { usedMs: number }) | null>;
-  /** Does nothing for a run that is not paused. */
   resume(): void;
 }
 
@@ -90,7 +85,7 @@ export function superviseRun(run: RunOnChild): SupervisedRun {
   let usage = { cpuMs: 0, peakMemoryBytes: 0 };
   let drainTimer: NodeJS.Timeout | undefined;
 
-  /** The first cause wins. It ends the session, whose remaining output is still read. */
+  /** Ends the run. The first cause wins. Remaining output of the session is still read. */
   function endBy(next: EndCause): void {
     if (cause !== null) return;
     cause = next;
@@ -181,11 +176,11 @@ function endChild(child: RunChild): void {
   child.channel.close();
 }
 
-/** Returns whether a child that sent nothing was ended from outside before or just after it was given its run. */
+/** Returns whether a child that sent nothing was ended from outside before or just after it received its run. */
 function wasGone(cause: EndCause, child: RunChild, limits: RunLimits, wallMs: number): boolean {
   if (child.channel.hasWriteFailed) return true;
   if (cause.kind !== "exit" || cause.ranOutOfMemory || wallMs >= MAX_HAND_OVER_MS) return false;
-  // Without a CPU limit, the signal came from an earlier run's limit in a process that serves several.
+  // Without a CPU limit, the signal comes from the limit of an earlier run in a process that serves several.
   return cause.exit.signal === "SIGKILL" || (cause.exit.signal === "SIGXCPU" && limits.cpuMs === null);
 }
 

@@ -1,5 +1,5 @@
 /**
- * System calls that the self-test tries, and which results count as refusals: one class per prohibition of the jail,
+ * System calls that the self-test tries, and which results count as refused: one class per prohibition of the jail,
  * with arguments that do no harm if a call succeeds.
  */
 import type { Attack, StepArgument } from "../jail/attack.ts";
@@ -40,15 +40,15 @@ export const TEST_MEMORY_BYTES = 32 * 1024 * 1024;
 const PAGE_BYTES = 4096;
 const HUGE_PAGE_BYTES = 2 * 1024 * 1024;
 /**
- * Replaces a call that the architecture lacks: a number no kernel knows, which yields ENOSYS with or without a
- * filter.
+ * Replaces a call that the architecture lacks: no kernel knows this number, so the call yields ENOSYS with or without
+ * a filter.
  */
 const NO_SUCH_CALL = 0x7fff;
 /** KEXEC_SEGMENT_MAX of linux/kexec.h is 16; a kernel that checks it refuses more. */
 const TOO_MANY_SEGMENTS = 17;
 
 export interface PlannedAttacks {
-  /** Must end a child that has not locked itself. */
+  /** Must kill a child that has not locked itself. */
   trace: NamedAttack;
   birth: NamedAttack[];
   locked: NamedAttack[];

@@ -1,6 +1,6 @@
 /**
- * Finds this machine's isolation as an environment does, without a server: for operators whose level was refused, or
- * before the first start.
+ * Determines this machine's isolation like an environment does, but without a server: for operators whose level was
+ * rejected, or before the first start.
  */
 import { release } from "node:os";
 import { ISOLATION_LEVELS, type IsolationLayer, type IsolationLevel } from "#sdk";
@@ -19,7 +19,7 @@ import { listLayers, REQUIRED_LAYERS } from "./report.ts";
 import { openWall, type Wall } from "./wall.ts";
 
 export interface Diagnosis {
-  /** Strongest level that works, at most the requested one. Null if not even `development` does. */
+  /** Strongest level that works, at most the requested one. Null if not even `development` works. */
   obtained: IsolationLevel | null;
   refusals: { level: IsolationLevel; reason: string }[];
   /** As observed at `obtained`, with the requirements of the requested level. */

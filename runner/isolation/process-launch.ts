@@ -8,10 +8,10 @@ import { toGroupBudget, toKernelBudget } from "../process/monitor.ts";
 import type { NodeBinary } from "../process/node-binary.ts";
 import type { Wall } from "./wall.ts";
 
-/** Folder of the build, which a child may read while booting. */
+/** Build folder, which a child may read while booting. */
 export const PROCESS_READABLE = [DIST];
 
-/** Evidence for layers 0 and 1, which the first child provides for the report. */
+/** Evidence for layers 0 and 1 in the report, provided by the first child. */
 export const PROCESS_OBSERVED = {
   realm: "a child made the script's context and said so",
   permissions: "a child gave up every permission, asked for each again and was refused",
@@ -23,7 +23,7 @@ export interface ProcessSettings {
   paranoid: boolean;
 }
 
-/** Generous, because a machine that starts many children at once is slow; still notices one that hangs. */
+/** Generous, because a machine that starts many children at once is slow; still detects a child that hangs. */
 export const BOOT_TIMEOUT_MS = 10_000;
 
 export type ProcessLaunch = (memoryMb: number, as?: "child" | "zygote") => ChildLaunch;
@@ -53,9 +53,9 @@ export function planProcessLaunch(
         `--allow-fs-read=${built}/`,
         `--max-old-space-size=${memoryMb}`,
         "--max-semi-space-size=8",
-        // WebAssembly compiles in threads: without one, its promises never settle.
+        // WebAssembly compiles on threads: without one, its promises never settle.
         ...(allowWasm ? ["--v8-pool-size=1"] : []),
-        // Needed for `import()` in code made from strings; costs a start 0.7 ms.
+        // Needed for `import()` in code created from strings; adds 0.7 ms to each start.
         ...(allowEval ? ["--experimental-vm-modules"] : []),
         ...(paranoid ? ["--jitless"] : []),
         join(built, "child.js"),
@@ -78,8 +78,8 @@ const MAX_FDS = 64;
 
 /**
  * Lists descriptors above 2 that a child would inherit by accident: open and not close-on-exec, because the server
- * was started with them. Node opens none of that kind, so the list stays valid for the server's life. Empty without
- * /proc. At most 64.
+ * was started with them. Node opens none of that kind, so the list stays valid for the server's life. Returns at most
+ * 64, none without /proc.
  */
 export function listInheritedFds(): number[] {
   if (process.platform !== "linux") return [];

@@ -132,7 +132,7 @@ function listKernelLayers({ jail, level }: Wall, first: Child): Seen[] {
   ];
 }
 
-/** Reported if it can be recognised; a virtual machine looks like a physical one. */
+/** Reports a recognizable virtualized kernel; a virtual machine looks like a physical one. */
 function describeOwnKernel(name: string | null): Seen[] {
   if (name === null) return [];
   const verified = `the kernel's log says that it is ${name}: the system calls of runs reach a kernel in user space, not the machine's`;

@@ -1,6 +1,6 @@
 /**
  * The self-test's child: attacks the server with raw system calls, like code that has taken over its engine. Started
- * like every child, with the same jail and the same lock; it receives its attacks on standard input. Entry file.
+ * like every child, with the same jail and lock; receives its attacks on standard input. Entry file.
  */
 import { readSync, writeSync } from "node:fs";
 import { type Attack, performAttacks } from "../jail/attack.ts";
@@ -27,7 +27,7 @@ try {
   if (orders.spin) for (const until = performance.now() + MAX_SPIN_MS; performance.now() < until; );
   if (orders.hoardBytes > 0) {
     const hoard = Buffer.alloc(orders.hoardBytes, 1);
-    // Keeps the memory in use, so that it is not collected.
+    // Uses the memory, so that it is not collected.
     while (readSync(0, hoard, 0, 1, null) > 0);
   }
   performAll(orders.limited);

@@ -8,12 +8,12 @@ export interface SelfTestOrders {
   birth: Attack[];
   locked: Attack[];
   limited: Attack[];
-  /** After its limits are set, the child computes until it is killed. */
+  /** True to compute after its limits are set, until the child is killed. */
   spin: boolean;
-  /** After its limits are set, the child takes this many bytes and waits to be killed; 0 skips this. */
+  /** Number of bytes the child takes after its limits are set, before it waits to be killed; 0 skips this. */
   hoardBytes: number;
   last: Attack;
 }
 
-/** One line per phase: the kernel's results, in the order tried. */
+/** The kernel's results in the order tried, one line per phase. */
 export type SelfTestAnswers = number[];

@@ -1,5 +1,5 @@
 /**
- * Observes what the kernel refuses: children in the same jail attack the server, once per activation. Their reports
+ * Observes what the kernel refuses: once per activation, children in the same jail attack the server. Their reports
  * count only where the server can verify them, or where a lie would make the jail look worse.
  */
 import { once } from "node:events";
@@ -76,7 +76,7 @@ export async function runSelfTest(options: SelfTestOptions): Promise<SelfTest> {
   if (architecture === null) throw new Error(`there are no system call numbers for ${process.arch}`);
   const { trace, ...attacks } = planAttacks(architecture, { file, port });
   const plan = { lock: jail.lock, ...attacks, first: null, spin: false, hoardBytes: 0 };
-  // Each child can try only one attack that ends it.
+  // A child can try only one attack that kills it.
   const [tracer, attacker, spinner] = await Promise.all([
     runChild(options, { ...plan, first: trace }, () => {}),
     runChild(options, plan, (pid) => jail.limit(pid, { cpuMs: TEST_CPU_MS, memoryBytes: TEST_MEMORY_BYTES })),
@@ -105,7 +105,7 @@ export async function runSelfTest(options: SelfTestOptions): Promise<SelfTest> {
 }
 
 /**
- * For kernels that accept a memory limit without enforcing it (gVisor): returns whether the monitor notices a child
+ * For kernels that accept a memory limit without enforcing it (gVisor). Returns whether the monitor detects a child
  * that exceeds it.
  */
 async function isHoarderSeen(options: SelfTestOptions, plan: SelfTestOrders): Promise<boolean> {
@@ -175,7 +175,7 @@ function describeExit({ code, signal }: ProcessExit): string {
   return signal === null ? `with exit code ${code}` : `by ${signal}`;
 }
 
-/** `more` adds a finding. */
+/** `more` is an additional finding. */
 export function judge(
   attacks: readonly NamedAttack[],
   answers: SelfTestAnswers,
@@ -199,7 +199,7 @@ export function judge(
   };
 }
 
-/** Judges an attack that must end the child: a survivor would have replied. */
+/** Judges an attack that must kill the child: a survivor would have replied. */
 function judgeKill(attack: string, exit: ProcessExit, answer: SelfTestAnswers | undefined): Finding {
   const holds = exit.signal === "SIGSYS" && answer === undefined;
   return {

@@ -1,7 +1,7 @@
 /**
- * The wall of one environment: the jail its level requires, tested by attacking it from inside, and control groups
- * where available. Level `development` asks nothing of the kernel. Fails closed: an error names the missing layer and
- * what to do.
+ * An environment's isolation (its "wall"): the jail that its level requires, tested by attacks from inside, and
+ * control groups where available. Level `development` requires nothing of the kernel. Fails closed: an error names
+ * the missing layer and what to do.
  */
 import type { IsolationLevel } from "#sdk";
 import type { BootAttacks } from "../child/boot-options.ts";
@@ -23,7 +23,7 @@ import { DOCTOR, judge, runSelfTest, SELF_TEST, type SelfTest, type SelfTestOpti
 export interface WallOptions {
   level: IsolationLevel;
   nodePath: string;
-  /** Files and folders, with their contents, that a child reads while booting. */
+  /** Files, and folders with their contents, that a child reads while booting. */
   readable: readonly string[];
   cwd: string;
   /**
@@ -33,9 +33,11 @@ export interface WallOptions {
   test?: "apart" | "in each child";
   /** Forbids executable memory; Node must then run with `--jitless`. */
   paranoid: boolean;
-  /** Children start threads after locking themselves. The monitor and a control group bound them then. */
+  /**
+   * True if children start threads after locking themselves. The monitor and a control group limit their number then.
+   */
   startsThreads?: boolean;
-  /** Clients reach the server over the network, so level development is no alternative. */
+  /** True if clients reach the server over the network, so that level development is no alternative. */
   isExposed?: boolean;
 }
 
@@ -45,17 +47,20 @@ export interface Wall extends AsyncDisposable {
   readonly start: StartProcess;
   readonly startZygote: Jail["startZygote"];
   readonly lock: SelfLock | null;
-  /** For BootOptions; null makes a child try nothing. */
+  /** Attacks for BootOptions; null if a child tries none. */
   readonly attacks: BootAttacks | null;
   readonly nodeFlags: readonly string[];
   /**
-   * Verifies a booted child and limits its memory to `memoryBytes` more than it has. Returns half a sentence about a
-   * fault, or null. `answers` are the results of `attacks`.
+   * Verifies a booted child and limits its memory to `memoryBytes` more than it uses. Returns part of a sentence
+   * about a fault, or null. `answers` are the results of `attacks`.
    */
   admit(pid: number, memoryBytes: number, answers?: BootedParams["answers"]): string | null;
   /** Like `admit`, for a booted zygote. */
   findZygoteFault(pid: number): string | null;
-  /** Reserves a control group with `memoryBytes` in total for a child about to start; null without groups. */
+  /**
+   * Reserves a control group, limited to `memoryBytes` in total, for a child about to start. Returns null without
+   * groups.
+   */
   place(memoryBytes: number): Promise<Placement> | null;
   /** See jail/rlimits.ts. Does nothing at level `development`. */
   limitCpu(pid: number, cpuMs: number | null, scope: "for good" | "until the next"): void;
@@ -67,7 +72,8 @@ export interface WallParts {
 }
 
 /**
- * Also with more processors: in groups, all runs together weigh as much as the server, so that it stays responsive.
+ * Also applies on machines with more processors: in groups, all runs together weigh as much as the server, so that it
+ * stays responsive.
  */
 const MAX_GROUP_CPU_MILLIS = 2000;
 
@@ -137,9 +143,9 @@ const groupLimits = (memoryBytes: number) => ({
 
 interface Tested {
   attacks: BootAttacks | null;
-  /** Returns half a sentence about the fault of a child that has tried, or null. */
+  /** Returns part of a sentence about the fault of a child that tried the attacks, or null. */
   judge(pid: number, answers: BootedParams["answers"]): string | null;
-  /** Throws before anything was tried. */
+  /** Throws if no child has tried the attacks yet. */
   read(): SelfTest;
 }
 
@@ -186,7 +192,7 @@ function testInEachChild(level: "strict" | "standard", jail: Jail, file: string)
 
 const FIX_TEST = `run \`${DOCTOR}\` where the server runs, which shows what the kernel answers`;
 
-/** Advice after a level was refused. Recommends a lower level only after trying it. */
+/** Advises what to do after a level was rejected. Recommends a lower level only after trying it. */
 async function describeWayOut(options: WallOptions, parts: WallParts): Promise<string> {
   if (options.level === "strict" && (await stands(options, parts))) {
     return "To run without this layer: CYRNEL_ISOLATION=standard.";

@@ -1,6 +1,6 @@
 /**
- * Tries system calls from inside the jail. The host chooses them and decides which results are refusals. Bundled into
- * children: Node only, no zod.
+ * Tries system calls from inside the jail. The host chooses them and decides which results count as refused. Bundled
+ * into children: Node only, no zod.
  */
 import { Buffer } from "node:buffer";
 import { NR_EXIT_GROUP } from "./kernel/kernel-headers.ts";
@@ -8,9 +8,9 @@ import { allocate, type Kernel, type KernelArgument } from "./kernel/syscalls.ts
 
 export type StepArgument = number | { text: string } | { bytes: number[] } | "previous";
 
-/** Consecutive system calls, up to the first refused one. */
+/** Consecutive system calls; stops after the first refused one. */
 export interface Attack {
-  /** Result 0 means this process is the copy. */
+  /** True if result 0 means that this process is the forked copy. */
   isFork?: true;
   steps: { call: number; args: StepArgument[] }[];
 }

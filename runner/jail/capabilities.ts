@@ -19,9 +19,9 @@ const HEADER_BYTES = 8;
 const DATA_BYTES = 24;
 
 /**
- * Reads `/proc` first and returns a function that drops every capability of the calling thread for good. Without
- * CAP_SETPCAP the bounding set remains; no_new_privs makes it useless. The returned function throws an Error with the
- * errno.
+ * Reads `/proc` first and returns a function that permanently drops every capability of the calling thread. Without
+ * CAP_SETPCAP the bounding set remains, but no_new_privs makes it useless. The returned function throws an Error with
+ * the errno.
  */
 export function planDroppingCapabilities(kernel: Kernel): () => void {
   const status = readFileSync("/proc/thread-self/status", "latin1");
@@ -46,7 +46,7 @@ export function listEmptySets(): string[] {
   return mayEmptyBounding(status) || readSet(status, BOUNDING) === 0n ? [...HELD, BOUNDING] : [...HELD];
 }
 
-/** Returns the first of the sets that is not empty, or null. A kernel without a set does not list it. */
+/** Returns the first capability set that is not empty, or null. A kernel without a set does not list it. */
 export function findHeldSet(status: string, sets: readonly string[]): string | null {
   return sets.find((name) => readSet(status, name) !== 0n) ?? null;
 }

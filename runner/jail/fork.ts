@@ -29,7 +29,10 @@ const ORDERS = 0;
 /** The lock closes higher descriptors. */
 const MAX_DESCRIPTORS = 64;
 
-/** V8 optimizes the path into the kernel after some thousand calls: do that once here, not in each fork. */
+/**
+ * V8 optimizes the path into the kernel after a few thousand calls, so this happens once here instead of in each
+ * fork.
+ */
 const WARM_UP_CALLS = 3000;
 
 export type Notify = {
@@ -38,10 +41,10 @@ export type Notify = {
 };
 
 /**
- * Forks on each order, which carries three pipes, the control group files to be born in, and those to return to.
- * Returns only in forks: each has its pipes as 0, 1 and 2, its own event loop and no other descriptor. Its parent is
- * the server, which reaps it. Throws if a control group cannot be entered or left, because the next fork would be in
- * the wrong one.
+ * Forks on each order, which carries three pipes, the files of the control groups to be born in, and the files of
+ * those to return to. Returns only in forks: each has its pipes as 0, 1 and 2, its own event loop and no other
+ * descriptor. Its parent is the server, which reaps it. Throws if a control group cannot be entered or left, because
+ * the next fork would be in the wrong one.
  */
 export function serveForks(kernel: Kernel, parentPid: number, loop: EventLoop, notify: Notify): void {
   must("PR_SET_PDEATHSIG", kernel.prctl(PR_SET_PDEATHSIG, SIGKILL));
@@ -84,14 +87,17 @@ function must(step: string, result: number): void {
 /** CLONE_PARENT makes the server the parent. Returns 0 in the fork. */
 function clone(kernel: Kernel, threadId: bigint): number {
   const flags = CLONE_PARENT | CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD;
-  // The last two arguments swap places between architectures; the other is unused.
+  // The last two arguments are swapped between architectures; the other one is unused.
   const tls = 0;
   return isAarch64
     ? kernel.syscall(NR_CLONE, flags, 0, 0, tls, threadId)
     : kernel.syscall(NR_CLONE, flags, 0, 0, threadId, tls);
 }
 
-/** Address where libc keeps this thread's id, as registered with the kernel; a fork writes its own id there. */
+/**
+ * Returns the address where libc keeps this thread's id, as registered with the kernel; a fork writes its own id
+ * there.
+ */
 function findThreadId(kernel: Kernel): bigint {
   const address = allocate(8);
   must("PR_GET_TID_ADDRESS", kernel.prctl(PR_GET_TID_ADDRESS, address));
@@ -99,7 +105,7 @@ function findThreadId(kernel: Kernel): bigint {
 }
 
 /**
- * Clears close-on-exec on every descriptor above 2. Descriptors that a fork's event loop opens have it, so a fork
+ * Clears close-on-exec on every descriptor above 2. Descriptors opened by a fork's event loop have it, so a fork
  * knows which ones to close.
  */
 function markInherited(kernel: Kernel): number[] {

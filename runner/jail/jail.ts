@@ -1,6 +1,6 @@
 /**
- * Assembles the jail of one environment for the requested level: how children start, lock themselves, are verified
- * from outside and are limited. Fails closed: if the machine lacks something the level requires, the error names the
+ * Assembles an environment's jail for the requested level: how children start, lock themselves, are verified from
+ * outside and are limited. Fails closed: if the machine lacks something the level requires, the error names the
  * layer, the reason and the remedy.
  */
 import type { IsolationLevel } from "#sdk";
@@ -21,7 +21,7 @@ import { findThreadDifferences, type RequiredThreads, readMainThread } from "./v
 export interface JailOptions {
   level: Exclude<IsolationLevel, "development">;
   nodePath: string;
-  /** Files and folders, with their contents, that a child reads while booting, beyond Node's own. */
+  /** Files, and folders with their contents, that a child reads while booting, beyond Node's own. */
   readable: readonly string[];
   /** Forbids executable memory; Node must then run with `--jitless`. */
   paranoid: boolean;
@@ -86,9 +86,9 @@ export async function openJail(
     noNewPrivileges: true,
     emptySets: listEmptySets(),
   };
-  // The self-lock's filter is installed on all threads or on none (SECCOMP_FILTER_FLAG_TSYNC). Checking each thread
-  // of each child would
-  // slow the kernel's clean-up by milliseconds, so the first child is checked for those after it.
+  // The self-lock's filter is installed on all threads or on none (SECCOMP_FILTER_FLAG_TSYNC). Checking every thread
+  // of every child would slow the kernel's cleanup by milliseconds, so all threads are checked only in the first
+  // child.
   let look: "all" | "main" = "all";
 
   return {
@@ -142,7 +142,7 @@ async function openFirst(
   }
 }
 
-/** A spawner that ended is replaced, together with its children, at the next start. */
+/** Replaces a spawner that ended, together with its children, at the next start. */
 function keepSpawner(open: () => Promise<Spawner>, first: Spawner) {
   let current = first;
   let opening: Promise<void> | null = null;
@@ -202,7 +202,7 @@ function findMissing({ level, paranoid }: JailOptions, probe: JailProbe): string
   return missing.length === 0 ? null : missing.join(" ");
 }
 
-/** First two sentences of a JailUnavailableError; the caller adds which lower level would work. */
+/** Returns the first two sentences of a JailUnavailableError; the caller adds which lower level would work. */
 export function describeAbsence(
   level: JailOptions["level"],
   layer: string,

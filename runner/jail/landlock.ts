@@ -31,7 +31,7 @@ export interface LandlockGrant {
 export interface LandlockScope {
   files: boolean;
   tcp: boolean;
-  /** Signals to, and abstract Unix sockets of, processes outside. */
+  /** True to restrict signals to, and abstract Unix sockets of, processes outside the domain. */
   signals: boolean;
   allThreads: boolean;
 }
@@ -66,8 +66,8 @@ export function restrictToFiles(
 }
 
 /**
- * Returns a close-on-exec descriptor for landlock_restrict_self(2). Restricts nothing by itself. Throws as
- * `restrictToFiles` does.
+ * Returns a close-on-exec descriptor for landlock_restrict_self(2). Restricts nothing by itself. Throws like
+ * `restrictToFiles`.
  */
 function makeRuleset(kernel: Kernel, abi: number, grants: readonly LandlockGrant[]): number {
   const attributes = rulesetAttributes(abi);
@@ -91,7 +91,7 @@ function makeRuleset(kernel: Kernel, abi: number, grants: readonly LandlockGrant
   return ruleset;
 }
 
-/** struct landlock_ruleset_attr, with the length that the ABI knows: the kernel refuses a longer one. */
+/** struct landlock_ruleset_attr, with the length that the ABI knows: the kernel rejects a longer one. */
 function rulesetAttributes(abi: number): Uint8Array {
   let files = LANDLOCK_ACCESS_FS_ABI1;
   if (abi >= 2) files |= LANDLOCK_ACCESS_FS_REFER;

@@ -25,15 +25,15 @@ export interface JailProbe {
   ffi: true | Absence;
   seccomp: true | Absence;
   landlockAbi: number | Absence;
-  /** Version of a tree with memory, pids and cpu that is partly writable. */
+  /** Version of a partly writable tree with the memory, pids and cpu controllers. */
   cgroups: 1 | 2 | Absence;
-  /** A user-space kernel that identifies itself in its log (gVisor); null if none does. */
+  /** A user-space kernel that identifies itself in its log (gVisor), or null. */
   ownKernel: string | null;
   /** kernel.yama.ptrace_scope; null without Yama. */
   yamaPtraceScope: number | null;
 }
 
-/** Asks once and changes nothing. Looks at control groups, which take longest, only when their result is read. */
+/** Asks once and changes nothing. Examines control groups, which take longest, only when their result is read. */
 export function probeJail(open: () => Kernel = openKernel): JailProbe {
   const base = {
     nodeVersion: process.version,
@@ -109,7 +109,7 @@ function probeLandlock(kernel: Kernel): number | Absence {
   };
 }
 
-/** First words of gVisor's log. A container's profile may forbid reading it: then nothing is known. */
+/** First words of gVisor's log. A container's profile may forbid reading the log; then the kernel stays unknown. */
 const GVISOR = "Starting gVisor";
 const LOG_BYTES = 4096;
 

@@ -1,6 +1,6 @@
 /**
  * Sets a waiting child's limits from outside, per run, with prlimit(2), which needs no privilege for a process of the
- * same user. The kernel enforces them exactly; nothing here watches or kills.
+ * same user. The kernel enforces them exactly; nothing here monitors or kills.
  */
 import { readFileSync } from "node:fs";
 import { readStatusBytes } from "../process/monitor.ts";
@@ -17,9 +17,11 @@ import {
 import { type Kernel, openKernel } from "./kernel/syscalls.ts";
 
 export interface RunLimits {
-  /** CPU time of all threads. The kernel counts whole seconds, so it acts up to a second late. Null for no limit. */
+  /**
+   * CPU time of all threads. The kernel counts complete seconds, so it acts up to a second late. Null for no limit.
+   */
   cpuMs: number | null;
-  /** Memory beyond the idle child's: the JavaScript heap and the buffers outside it. */
+  /** Memory in addition to the idle child's: the JavaScript heap and the buffers outside it. */
   memoryBytes: number;
 }
 
@@ -28,7 +30,7 @@ export interface IdleUsage {
   dataBytes: number;
 }
 
-/** Descriptors a child may hold: Node crashes with fewer than about 25. */
+/** Maximum descriptors of a child: Node crashes with fewer than about 25. */
 const MAX_DESCRIPTORS = 64n;
 
 /**
@@ -45,9 +47,9 @@ export function limitChild(kernel: Kernel, pid: number, limits: RunLimits, idle:
 }
 
 /**
- * Limits CPU time from now on; a limit already passed (-Infinity) ends the process at once. `for good` cannot be
- * undone and ends in SIGKILL; `until the next` is replaced by the next run's limit, or lifted by null. Throws as
- * `limitChild` does.
+ * Limits CPU time from now on; a limit already exceeded (-Infinity) kills the process at once. `for good` cannot be
+ * undone and ends in SIGKILL; `until the next` is replaced by the next run's limit, or removed by null. Throws like
+ * `limitChild`.
  */
 export function limitCpu(
   kernel: Kernel,
@@ -60,7 +62,7 @@ export function limitCpu(
   set(kernel, pid, "RLIMIT_CPU", RLIMIT_CPU, seconds, scope === "for good" ? seconds + 1n : RLIM_INFINITY);
 }
 
-/** Keeps a lower hard limit that the server was started with. */
+/** Keeps a lower hard limit with which the server was started. */
 function set(kernel: Kernel, pid: number, name: string, resource: number, soft: bigint, hard: bigint): void {
   const present = kernel.prlimit(pid, resource);
   if (typeof present === "number") throw describeRefusal(name, pid, present);
@@ -87,7 +89,7 @@ export function readIdleUsage(pid: number): IdleUsage {
 /** utime + stime of /proc/<pid>/stat, in clock ticks of 10 ms (USER_HZ is 100 on every Linux that Node supports). */
 function readCpuMs(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-  // The name in parentheses may contain anything, so fields count from behind it.
+  // The name in parentheses may contain anything, so fields are counted after it.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return (Number(fields[11]) + Number(fields[12])) * 10;
 }
@@ -105,7 +107,7 @@ const EXPECTED: readonly [name: string, most: number | null][] = [
   ["Max open files", 64],
 ];
 
-/** Returns whether every limit is set, and the values read as part of a sentence. */
+/** Returns whether every limit is set, and the values read, as part of a sentence. */
 export function findLimits(pid: number): { holds: boolean; observed: string; memoryBy: "kernel" } {
   const text = readFileSync(`/proc/${pid}/limits`, "latin1");
   const missing = EXPECTED.filter(([name, most]) => {

@@ -1,6 +1,6 @@
 /**
- * Lists the files a Node binary needs to start: itself, the loader and its shared libraries, found by asking the
- * binary once. A child can never open anything else.
+ * Lists the files that a Node binary needs to start: itself, the loader and its shared libraries, determined by
+ * asking the binary once. A child can never open anything else.
  */
 import { execFile } from "node:child_process";
 import { readFileSync, realpathSync } from "node:fs";
@@ -19,7 +19,7 @@ export interface NodeRuntime {
 }
 
 const MAX_START_MS = 10_000;
-/** Read by the loader where they exist; /dev/null replaces openssl.cnf, which Node must be able to open. */
+/** Read by the loader if they exist; /dev/null replaces openssl.cnf, which Node must be able to open. */
 const OPTIONAL_FILES = [
   "/etc/ld.so.cache",
   "/etc/ld-musl-x86_64.path",
@@ -33,7 +33,7 @@ process.stdout.write(JSON.stringify({
   sharedObjects: process.report.getReport().sharedObjects,
 }))`;
 
-/** Asks the binary; starts it once if it is not the current one. Rejects if it does not start; Linux only. */
+/** Asks the binary, which is started once unless it is the current one. Rejects if it does not start. Linux only. */
 export async function inspectNode(nodePath: string): Promise<NodeRuntime> {
   const path = realpathSync.native(nodePath);
   if (path === realpathSync.native(process.execPath)) {
@@ -51,7 +51,7 @@ export async function inspectNode(nodePath: string): Promise<NodeRuntime> {
   };
 }
 
-/** Lists executable mappings of this process: the loader and system libraries, no package's add-on. */
+/** Lists the loader and system libraries, but no package's addon. */
 function listOwnLibraries(program: string): string[] {
   const mapped = readFileSync("/proc/self/maps", "utf8").split("\n");
   const executed = mapped
@@ -62,7 +62,7 @@ function listOwnLibraries(program: string): string[] {
   );
 }
 
-/** Lists the files that children of this runtime may open. `more` adds files or folders; missing ones are skipped. */
+/** Lists the files that this runtime's children may open. `more` adds files or folders; missing ones are skipped. */
 export async function listRuntimeFiles(runtime: NodeRuntime, more: readonly string[]): Promise<RuntimeFiles> {
   const isLoader = (path: string) => /\/ld-[^/]*\.so[^/]*$/.test(path);
   const resolve = (paths: readonly string[]) => [

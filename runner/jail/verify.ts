@@ -1,6 +1,6 @@
 /**
- * Verifies from outside that a process's threads carry the kernel's part of the jail, without believing anything it
- * reports. Others check descriptors and environment.
+ * Verifies from outside that a process's threads have the kernel's part of the jail, without trusting anything the
+ * process reports. Descriptors and environment are checked elsewhere.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { readStatusField } from "../process/monitor.ts";
@@ -11,9 +11,9 @@ export interface ThreadState {
   name: string;
   /** Null if the kernel does not say (gVisor). */
   noNewPrivileges: boolean | null;
-  /** First capability set that must be empty and is not; null if all are empty. */
+  /** First capability set that must be empty but is not; null if all are empty. */
   heldSet: string | null;
-  /** Seccomp filters in force; null if there are some but the kernel does not count them (before 5.9). */
+  /** Number of seccomp filters in force; null if there are some but the kernel does not count them (before 5.9). */
   filters: number | null;
 }
 
@@ -47,8 +47,8 @@ export function parseThread(status: string, emptySets: readonly string[] = []): 
 
 export interface RequiredThreads {
   /**
-   * The filters of the server's main thread, since containers install some on everything, plus two in the full jail.
-   * Null requires some, on a kernel that does not count.
+   * Required number: the filters of the server's main thread, since containers install some on everything, plus two
+   * in the full jail. Null requires at least one, on a kernel that does not count.
    */
   filters: number | null;
   noNewPrivileges: boolean;
@@ -56,7 +56,7 @@ export interface RequiredThreads {
 }
 
 /**
- * Returns sentences about how a process's threads differ from the requirements; empty if they do not. `main` checks
+ * Returns sentences about how a process's threads differ from the requirements; empty if they match. `main` checks
  * only its main thread. Throws if the process is gone.
  */
 export function findThreadDifferences(
@@ -82,7 +82,7 @@ export function findThreadDifferences(
   });
 }
 
-/** Compares the number of filters; if the kernel does not count, any filter suffices. */
+/** Compares the number of filters; if the kernel does not count, any filter is enough. */
 export function hasEnoughFilters(found: number | null, required: number | null): boolean {
   return found === null || found >= (required ?? 1);
 }

@@ -5,8 +5,8 @@ import { dirname, join, relative, sep } from "node:path";
 const MAX_MANIFEST_BYTES = 1024 * 1024;
 
 /**
- * Returns a function that tells whether the package.json around a folder disables an import with `browser: {"./x.js":
- * false}` or `{"name": false}`. Completes names as esbuild does.
+ * Returns a function that returns whether the package.json around a folder disables an import with `browser:
+ * {"./x.js": false}` or `{"name": false}`. Completes names like esbuild.
  */
 export function createBrowserMaps(base: string): (from: string, specifier: string) => boolean {
   const maps = new Map<string, BrowserMap | null>();

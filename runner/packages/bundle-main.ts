@@ -1,6 +1,7 @@
 /**
- * Bundles packages in its own process. Arguments: BundleRequests as JSON. Standard output: one line of JSON per
- * request, a BundledPackage or `{problem}`. Reads files of the packages and their trees, and executes none of them.
+ * Bundles packages in a separate process. Arguments: BundleRequests as JSON. Standard output: one line of JSON per
+ * request, a BundledPackage or `{problem}`. Reads files of the packages and their dependencies, and executes none of
+ * them.
  */
 import { hash } from "node:crypto";
 import { existsSync, realpathSync } from "node:fs";
@@ -24,7 +25,7 @@ interface Part {
   map: LineMap;
 }
 
-/** `base` is the real path of the root. */
+/** `base` is the root's real path. */
 interface Job extends BundleRequest {
   base: string;
   resolveDir: string;
@@ -49,7 +50,7 @@ async function bundle(request: BundleRequest): Promise<BundledPackage> {
   if (why !== undefined) throw new Refusal(`${name} cannot be bundled: ${why}`);
   const common = listCommon(exports, compiled.metafile, base);
   const all = finish(job, compiled, START_ALL, `${END_ALL}(${JSON.stringify(common)})})`);
-  // Most scripts import only the main module: it gets its own scope, without the rest.
+  // Most scripts import only the main module, so it gets its own scope, without the rest.
   const alone = main === undefined ? null : await compileMain(job, common["."] === 1, broken);
   const parts = alone !== null && exports.size === 1 ? { all: alone, main: null } : { all, main: alone };
   const code = joinParts(parts.main?.code ?? null, parts.all.code);
@@ -79,7 +80,7 @@ async function bundle(request: BundleRequest): Promise<BundledPackage> {
 const START_ALL = `((require)=>{${MODULE}`;
 const END_ALL = "\n;return module.exports";
 
-/** Compiles a table of all exports. They share modules, which are evaluated at their first use. */
+/** Compiles a table of all exports. They share modules, which are evaluated on first use. */
 async function compileAll(
   { base, resolveDir, name }: Job,
   manifest: Manifest,
@@ -114,7 +115,7 @@ module.exports=(common)=>{const read=(name,all)=>common[name]?wrap(all):all;retu
   return { exports, compiled };
 }
 
-/** Returns null if the main module cannot be compiled alone: the table is used then. */
+/** Returns null if the main module cannot be compiled alone; the table is used then. */
 async function compileMain(job: Job, isCommon: boolean, broken: Map<string, string>): Promise<Part | null> {
   const { base, resolveDir } = job;
   const specifier = JSON.stringify(job.name);

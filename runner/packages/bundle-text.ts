@@ -1,5 +1,5 @@
 /**
- * The text of a bundle is one expression: all exports, and before them the main module alone, which is evaluated
+ * A bundle's text is one expression: the table of all exports, preceded by the main module alone, which is evaluated
  * faster.
  */
 
@@ -8,7 +8,7 @@ export interface BundleParts {
   all: string;
 }
 
-/** ASCII, so that characters are bytes. */
+/** `main` and `all` are ASCII, so character positions are byte positions. */
 export function joinParts(main: string | null, all: string): string {
   return main === null ? all : `/*main ${main.length}*/${main}\n,\n${all}`;
 }

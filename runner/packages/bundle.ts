@@ -1,6 +1,6 @@
 /**
- * Bundles an installed package in its own process (bundle-main.ts), bounded in time, memory and output. Executes no
- * code of the package and reads no file outside of `root`.
+ * Bundles an installed package in a separate process (bundle-main.ts), with limits on time, memory and output.
+ * Executes none of the package's code and reads no file outside `root`.
  */
 
 import { type ChildProcess, spawn } from "node:child_process";
@@ -17,42 +17,44 @@ export interface BundledPackage {
   digest: string;
   /**
    * An expression (see bundle-text.ts), `(require) => ({ ".": () => namespace, "./locale": () => namespace })`. Its
-   * exports share the package's modules, which are evaluated at their first use. `require` returns the modules of
-   * Node listed in `builtins`.
+   * exports share the package's modules, which are evaluated on first use. `require` returns the Node modules listed
+   * in `builtins`.
    */
   code: string;
   exports: string[];
-  /** Modules of Node that the package needs and scripts have. */
+  /** Node modules that the package needs and that scripts have. */
   builtins: string[];
-  /** Modules that the package names and scripts lack: using one throws. */
+  /** Modules that the package imports and scripts lack: using one throws. */
   missing: string[];
   /**
    * JSON `{sources, mappings, main?: {sources, mappings}}`, from lines of `code` to lines such as
    * `zod@4.1.2/v4/core.js`. Null if it is too large.
    */
   mappings: string | null;
-  /** Type declarations of the package and its tree by path below node_modules; empty if there are too many. */
+  /**
+   * Type declarations of the package and its dependencies by path below node_modules; empty if there are too many.
+   */
   types: Record<string, string>;
-  /** In bytes; `files` counts the files in the code. */
+  /** In bytes, except `files`, the number of bundled files. */
   sizes: { code: number; main: number | null; mappings: number; types: number; files: number };
 }
 
 const MAX_MS = 60_000;
 const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
-/** Applies to the process, and again to esbuild's below it. */
+/** Applies to the process, and separately to its esbuild child. */
 const MAX_DATA_BYTES = 4n * 1024n ** 3n;
 const enter = pLimit(1);
 
 export interface BundleRequest {
   nodeModules: string;
   name: string;
-  /** The bundle contains no file outside of this folder. */
+  /** The bundle contains no file outside this folder. */
   root: string;
 }
 
 export type BundleOutcome = BundledPackage | { problem: string };
 
-/** Rejects only for faults of the server. */
+/** Rejects only for server faults. */
 export async function bundlePackage(
   nodeModules: string,
   name: string,
@@ -63,7 +65,7 @@ export async function bundlePackage(
 }
 
 /**
- * Bundles packages in one process, which shares its bounds between them. Returns the outcomes in the order of the
+ * Bundles packages in one process, which shares its limits between them. Returns the outcomes in the order of the
  * requests.
  */
 export async function bundlePackages(
@@ -84,7 +86,7 @@ function run(requests: readonly BundleRequest[], maxMs: number): Promise<BundleO
         cwd: "/",
         env: { GOMAXPROCS: "2", GOMEMLIMIT: "1GiB" },
         stdio: ["ignore", "pipe", "pipe"],
-        // esbuild runs as its child process and has to end with it.
+        // esbuild runs as the process's child and must end with it.
         detached: true,
       },
     );
@@ -140,7 +142,7 @@ function limitMemory({ pid }: ChildProcess): void {
   try {
     openKernel().prlimit(pid, RLIMIT_DATA, { soft: MAX_DATA_BYTES, hard: MAX_DATA_BYTES });
   } catch {
-    // A Node without FFI keeps the limits of V8 and Go only.
+    // A Node without FFI has only the limits of V8 and Go.
   }
 }
 
@@ -148,6 +150,6 @@ function killGroup({ pid }: ChildProcess): void {
   try {
     if (pid !== undefined) process.kill(-pid, "SIGKILL");
   } catch {
-    // The process has ended.
+    // The process has already ended.
   }
 }

@@ -1,12 +1,12 @@
 /**
- * Checks that a bundle is one function expression that never asks the engine for a module. Writes its regular
- * expressions in ASCII: one other letter would make the engine use twice as many bytes.
+ * Checks that a bundle is one function expression that never asks the engine for a module. Rewrites its regular
+ * expressions in ASCII: a single other character would make the engine use twice as many bytes.
  */
 import type { Expression, Program } from "acorn";
 import { parseProgram, visit } from "../source/program.ts";
 import { Refusal } from "./plugin.ts";
 
-/** Inserted characters by line and column, both from 0. */
+/** Inserted characters by line and column, both 0-based. */
 export type Shifts = ReadonlyMap<number, readonly [column: number, more: number][]>;
 
 /** @throws Refusal */
@@ -25,7 +25,7 @@ export function checkBundle(code: string): { code: string; shifts: Shifts } {
   }
 }
 
-/** Lists expressions with letters beyond ASCII, in order. @throws Refusal */
+/** Lists regular expressions with characters beyond ASCII, in order. @throws Refusal */
 function listRegExps(program: Program): { start: number; end: number }[] {
   const found: { start: number; end: number }[] = [];
   visit(program, (node) => {

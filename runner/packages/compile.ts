@@ -13,7 +13,7 @@ const OPTIONS: BuildOptions = {
   conditions: ["worker", "browser", "module", "production"],
   mainFields: ["browser", "module", "main"],
   target: TRANSFORM_OPTIONS.target,
-  // The engine would ask the host for a remaining `import()`, so it becomes a call of `require`.
+  // The engine would ask the host for a remaining `import()`, so it becomes a `require` call.
   supported: { "dynamic-import": false },
   charset: "ascii",
   minifyWhitespace: true,
@@ -24,9 +24,9 @@ const OPTIONS: BuildOptions = {
     process: "cyrnelNode.process",
     Buffer: "cyrnelNode.Buffer",
     global: "globalThis",
-    // Packages are built as for a worker. Scripts do not have this name.
+    // Packages are built as for a worker, where the global object is `self`; scripts do not have this name.
     self: "globalThis",
-    // Packages detect it by this; otherwise they make code from strings.
+    // Packages detect the global object by this; otherwise they create code from strings.
     "self.self": "globalThis",
     __dirname: '"/"',
     __filename: '"/index.js"',
@@ -50,9 +50,9 @@ export interface CompileInput {
   base: string;
   resolveDir: string;
   listEntries(resolveAll: ResolveAll): Promise<string>;
-  /** The entry itself is the first module, which may be an ES module. */
+  /** True if the entry itself is the first module, which may be an ES module. */
   isFirst?: boolean;
-  /** Reasons by unreadable file; grows. These files throw when they are required. */
+  /** Reasons by unreadable file; grows. Requiring such a file throws. */
   broken: Map<string, string>;
 }
 

@@ -1,4 +1,4 @@
-/** Lists what can be imported from a package: the sub-paths of its package.json, or the files beside it. */
+/** Lists what can be imported from a package: the sub-paths in its package.json, or the files beside it. */
 import { readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { join, sep } from "node:path";
 import { Refusal } from "./plugin.ts";
@@ -67,7 +67,7 @@ function expand(key: string, target: unknown, folder: string): string[] {
       found.add(before + star + after);
     }
   }
-  // Prefers the ES module where a module has both forms.
+  // Prefers the ES module if a module exists in both forms.
   return [...found].filter((path) => !/\.cjs$/.test(path) || !found.has(path.replace(/cjs$/, "js"))).sort();
 }
 

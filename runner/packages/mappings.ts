@@ -1,4 +1,4 @@
-/** Maps lines of a bundle to their files, as compactly as stacks need it. */
+/** Maps bundle lines to their files, as compactly as stacks allow. */
 import { readFileSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
 import { decodedMappings, encodedMappings, TraceMap } from "@jridgewell/trace-mapping";
@@ -14,8 +14,8 @@ export interface LineMap {
 }
 
 /**
- * `map` is esbuild's, without the line before it; `shifts` counts that line. Keeps one position for each line of a
- * file, so columns are those of line starts.
+ * `map` is esbuild's, which does not count the line before the bundle; `shifts` does. Keeps one position per file
+ * line, so columns are those of line starts.
  */
 export function compactMappings(map: string, base: string, shifts: Shifts): LineMap {
   const { mappings, sources } = JSON.parse(map) as { mappings: string; sources: string[] };
@@ -81,7 +81,7 @@ function findFolder(path: string, base: string): string | null {
       const { name, version } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
       if (typeof name === "string" && typeof version === "string") return folder;
     } catch {
-      // The folder has no package.json: look in the one above.
+      // The folder has no package.json, so the search continues above.
     }
     if (folder === base) break;
   }

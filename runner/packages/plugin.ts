@@ -1,6 +1,6 @@
 /**
- * Resolves and reads the files of a package while it is bundled: only JavaScript and data of one folder, within
- * bounds. Replaces modules that a script does not have.
+ * Resolves and reads a package's files while it is bundled: only JavaScript and data from one folder, within limits.
+ * Replaces modules that scripts do not have.
  */
 import { constants } from "node:fs";
 import { type FileHandle, open, realpath } from "node:fs/promises";
@@ -11,7 +11,7 @@ import type { BuildOptions, Loader, OnLoadResult, Plugin, PluginBuild } from "es
 import { BUILTINS, reasonForAbsence } from "../source/modules/names.ts";
 import { createBrowserMaps } from "./browser-maps.ts";
 
-/** Ends the bundling. Its message is for the operator who installs the package. */
+/** Stops the bundling. Its message is for the operator who installs the package. */
 export class Refusal extends Error {}
 
 const SHIM_FOLDER = fileURLToPath(new URL("./shims", import.meta.url));
@@ -20,7 +20,7 @@ export const SHIMS = {
   wrap: join(SHIM_FOLDER, "wrap.ts"),
   absent: join(SHIM_FOLDER, "absent.ts"),
 } as const;
-/** Harmless parts of Node's modules, replaced within a bundle. */
+/** Harmless Node modules, replaced within a bundle. */
 const OWN_MODULES: Record<string, string> = {
   process: "process.ts",
   os: "os.ts",
@@ -31,7 +31,7 @@ const OWN_MODULES: Record<string, string> = {
   module: "module.ts",
 };
 
-/** Opens a pipe without waiting for its other end. */
+/** Opening a pipe must not wait for its other end. */
 const READ = constants.O_RDONLY | constants.O_NONBLOCK;
 const MAX_FILES = 20_000;
 const MAX_FILE_BYTES = 16 * 1024 * 1024;
@@ -46,15 +46,15 @@ export interface Found {
 
 interface PluginOptions {
   base: string;
-  /** Reasons by unreadable file. These files throw when they are required. */
+  /** Reasons by unreadable file. Requiring such a file throws. */
   broken: ReadonlyMap<string, string>;
-  /** Folder that resolves specifiers outside of files. */
+  /** Folder for resolving specifiers that come from no file. */
   resolveDir: string;
   found: Found;
   listEntries(resolveAll: ResolveAll): Promise<string>;
 }
 
-/** Returns the files of the specifiers; leaves out those that cannot be resolved. */
+/** Returns files by specifier; omits specifiers that cannot be resolved. */
 export type ResolveAll = (specifiers: readonly string[]) => Promise<Map<string, string>>;
 
 export const ENTRY = "cyrnel-entries";
@@ -80,7 +80,7 @@ const LOADERS: Record<string, Loader> = {
 
 export function createPlugin({ base, broken, resolveDir, found, listEntries }: PluginOptions): Plugin {
   const ownFiles = new Set<string>([...Object.values(SHIMS), ...Object.values(OWN_MODULES).map(toShim)]);
-  /** Keys are kind of import, folder and specifier. */
+  /** Keyed by import kind, folder and specifier. */
   const resolved = new Map<string, boolean>();
   const isSwitchedOff = createBrowserMaps(base);
   const read = createFileReader({ base, broken, found });
@@ -96,7 +96,7 @@ export function createPlugin({ base, broken, resolveDir, found, listEntries }: P
           const place = /^\./.test(path) ? relative(base, join(args.resolveDir, path)) : path;
           return { path: place, namespace: ABSENT, pluginData: "off" };
         }
-        // The bundler reports a missing file, unless the package is prepared for it.
+        // The bundler reports a missing file, unless the package handles its absence.
         if (/^\.\.?\//.test(path) && namespace === "file" && importer !== "<stdin>") return null;
         const from = {
           importer,
@@ -123,7 +123,7 @@ export function createPlugin({ base, broken, resolveDir, found, listEntries }: P
         if (!/^[./]/.test(path)) found.missing.add(path.slice(0, 200));
         return { path: `${kind === "import-statement" ? "import" : "require"} ${path}`, namespace: ABSENT };
 
-        /** A package may replace a module with `browser` of its package.json. */
+        /** A package may replace a module with the `browser` field in its package.json. */
         async function isReplaced(name: string): Promise<boolean> {
           const other = await resolve(name, { ...from, kind });
           if (other.errors.length > 0) return false;
@@ -142,7 +142,7 @@ export function createPlugin({ base, broken, resolveDir, found, listEntries }: P
       onLoad({ filter: /./, namespace: ENTRY }, async () => ({
         contents: await listEntries(async (specifiers) => {
           const paths = await resolveAll(esbuild, initialOptions, { base, resolveDir }, specifiers);
-          // The browser field may also disable an entry of the package itself.
+          // The browser field may also disable one of the package's own entries.
           for (const [specifier, path] of paths)
             if (isSwitchedOff(dirname(path), `./${basename(path)}`)) paths.delete(specifier);
           return paths;
@@ -171,7 +171,7 @@ export function createPlugin({ base, broken, resolveDir, found, listEntries }: P
 
 function standIn(path: string, kind: string | undefined): string {
   if (kind === "off") return "module.exports={}";
-  // As CommonJS, so that the default export is all of it.
+  // CommonJS, so that the default export is the complete module.
   if (kind === "own") {
     const member = path.endsWith("process.ts") ? ".process" : "";
     return `module.exports=require(${JSON.stringify(path)})${member}`;
@@ -198,7 +198,7 @@ function createFileReader({ base, broken, found }: Pick<PluginOptions, "base" | 
     const loader = LOADERS[extension];
     if (loader === undefined) return fails(`${shown} is not JavaScript`);
     const contents = await readInside(path);
-    // The engine uses the last such comment: source maps of the package are ignored, and lines are those of its own
+    // The engine uses the last such comment: the package's source maps are ignored, and lines are those of its own
     // files.
     return { contents: loader === "js" || loader === "ts" ? contents + NO_MAP : contents, loader };
   }
@@ -231,8 +231,8 @@ function createFileReader({ base, broken, found }: Pick<PluginOptions, "base" | 
 const NO_MAP = "\n//# sourceMappingURL=none";
 
 /**
- * Resolves all specifiers in one build that reads no file. `resolve` starts with empty caches each time, which takes
- * seconds of CPU for a package with hundreds of entries.
+ * Resolves all specifiers in one build that reads no file. esbuild's `resolve` starts with empty caches each time,
+ * which takes seconds of CPU for a package with hundreds of entries.
  */
 async function resolveAll(
   { build }: PluginBuild["esbuild"],

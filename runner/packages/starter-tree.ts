@@ -27,7 +27,7 @@ interface Locked {
   peerDependenciesMeta?: Record<string, { optional?: boolean }>;
 }
 
-/** The package itself comes first. @throws Error if the lock file lacks a needed package or its integrity. */
+/** Returns the package itself first. @throws Error if the lock file lacks a required package or its integrity */
 export function readStarterTree(name: string): StarterMember[] {
   const { packages }: { packages: Record<string, Locked> } = JSON.parse(
     readFileSync(join(ROOT, "package-lock.json"), "utf8"),
@@ -43,7 +43,7 @@ export function readStarterTree(name: string): StarterMember[] {
       const found = findFrom(packages, path, needed);
       if (found === null && !isOptional)
         throw new Error(`The lock file has no ${needed}, which ${path} needs.`);
-      // Skips optional packages for one platform, as an installation does: they are native.
+      // Skips platform-specific optional packages, like an installation: they are native.
       const isNative = found !== null && (packages[found]?.os ?? packages[found]?.cpu) !== undefined;
       if (found !== null && !(isOptional && isNative)) paths.add(found);
     }
@@ -51,7 +51,7 @@ export function readStarterTree(name: string): StarterMember[] {
   return [...paths].map((path) => describe(path, packages[path]));
 }
 
-/** Searches as Node does: in the folder of the package that needs it, then in the folders above. */
+/** Searches like Node: in the folder of the package that needs it, then in the folders above. */
 function findFrom(packages: Record<string, Locked>, from: string, name: string): string | null {
   for (let folder = from; ; folder = folder.slice(0, Math.max(0, folder.lastIndexOf("/node_modules/")))) {
     const path = `${folder}${folder === "" ? "" : "/"}node_modules/${name}`;
@@ -77,7 +77,7 @@ function describe(path: string, locked: Locked | undefined): StarterMember {
   };
 }
 
-/** Leaves out nested packages, which are members themselves. */
+/** Excludes nested packages, which are members themselves. */
 function measure(folder: string): { bytes: number; files: number } {
   const sum = { bytes: 0, files: 0 };
   for (const entry of readdirSync(folder, { withFileTypes: true })) {

@@ -1,4 +1,4 @@
-/** Collects the type declarations of a package for editors. Evaluates nothing. */
+/** Collects a package's type declarations for editors. Evaluates nothing. */
 import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { join, sep } from "node:path";
 
@@ -43,7 +43,7 @@ export function collectTypes(
   return types;
 }
 
-/** Node's types are large, and editors have them. */
+/** Excludes Node's types, which are large and which editors have. */
 const TYPES = /^@types\/(?!node$)[a-z0-9][\w.-]*$/;
 
 export function typesOf(name: string): string {
@@ -58,8 +58,8 @@ function* walk(folder: string, below: string): Generator<string> {
 }
 
 /**
- * The manifest names the folder of the declarations and the packages they need: all of those of lodash-es are in
- * @types/lodash.
+ * The manifest names the folder of the declarations and the packages they need: lodash-es, for example, has all of
+ * its declarations in @types/lodash.
  */
 function readManifest(file: string): { shown: object; needs: string[] } | null {
   const stat = statSync(file);

@@ -1,8 +1,8 @@
-/** Runs that wait for a child, first come, first served. */
+/** Queue of runs that wait for a child. First come, first served. */
 import type { Child } from "./spawn.ts";
 
 export interface Waiter extends PromiseWithResolvers<Child | null> {
-  /** Only failures of starts with a higher number count against it. */
+  /** Only failed starts with a higher number count against this waiter. */
   since: number;
   triesLeft: number;
 }
@@ -21,13 +21,12 @@ export class WaitingLine {
     return waiter;
   }
 
-  /** The waiter gets null. */
   leave(waiter: Waiter): void {
     this.#waiters.delete(waiter);
     waiter.resolve(null);
   }
 
-  /** Hands a child to the first in line. Returns false if nothing waits. */
+  /** Hands a child to the first waiter. Returns false if there is none. */
   hand(child: Child): boolean {
     const [waiter] = this.#waiters;
     if (waiter === undefined) return false;
@@ -36,7 +35,7 @@ export class WaitingLine {
     return true;
   }
 
-  /** Start `number` failed: rejects the waiters that have no try left. */
+  /** Records that start `number` failed, and rejects waiters that have no attempt left. */
   fail(number: number, error: Error): void {
     for (const waiter of this.#waiters) {
       if (waiter.since >= number || --waiter.triesLeft > 0) continue;

@@ -1,30 +1,33 @@
 /**
- * Children that are started ahead of the runs that take them. Follows demand and frees memory when it is quiet. Owns every child
- * it has started until that has exited; knows no run.
+ * Starts children ahead of the runs that take them. Follows demand, and frees memory when demand falls. Owns each
+ * child it started until the child has exited. Knows no run.
  */
 import { availableParallelism } from "node:os";
 import { type Waiter, WaitingLine } from "./line.ts";
 import type { Child } from "./spawn.ts";
 
-/** Children that start at the same time. More would slow down each other and the running scripts. */
+/** Maximum number of children starting at the same time. More would slow down each other and the running scripts. */
 const MAX_BOOTS = availableParallelism();
-/** Starts that fail in a row before waiting runs are told. */
+/** Number of starts that fail in a row before waiting runs fail. */
 const MAX_FAILED_BOOTS = 3;
 const FIRST_BACKOFF_MS = 50;
 const MAX_BACKOFF_MS = 10_000;
 /**
- * Delay before a taken child is replaced: starting the next one takes a core for about this long, and by then a short run is
- * over, stored and answered. With no idle child left, a start never waits.
+ * Delay before a taken child is replaced. Starting the next one occupies a core for about this long; by then a short
+ * run is over, stored and returned to its caller. If no child is idle, starts are not delayed.
  */
 const REFILL_DELAY_MS = 20;
 
 export interface PoolOptions {
-  /** Starts a child and brings it to `ready`, with the usual memory limit or `memoryMb`. Aborting ends it. */
+  /** Starts a child and waits for its `ready`, with the usual memory limit or `memoryMb`. Aborting ends the child. */
   start(signal: AbortSignal, memoryMb?: number): Promise<Child>;
-  /** A child serves several runs, one at a time, and is given back after each; `min` then includes those in use. */
+  /**
+   * True if a child serves several runs, one at a time, and is given back after each. `min` then includes children in
+   * use.
+   */
   isReused: boolean;
   min: number;
-  /** The most that demand keeps ready. Has no effect if children are reused. */
+  /** Maximum number of children that demand keeps ready. Has no effect if children are reused. */
   max: number;
   quietMs: number;
   onError(trouble: { kind: "boot_failed" | "idle_death"; error: Error }): void;
@@ -51,7 +54,7 @@ export class Pool implements AsyncDisposable {
   #replacedUpTo = 0;
   #failures = 0;
   #deathsInARow = 0;
-  /** The fewest idle children since the last look: nothing needed them all that time. */
+  /** Smallest number of idle children since the last check. Nothing needed them in that time. */
   #spare = 0;
   #refillTimer: NodeJS.Timeout | undefined;
   #quietTimer: NodeJS.Timeout | undefined;
@@ -62,9 +65,9 @@ export class Pool implements AsyncDisposable {
   }
 
   /**
-   * Resolves with a living, ready child without listener, or with null once `signal` is aborted. Starts one if none is idle, and
-   * always for another memory limit than the pool's.
-   * @throws the last start's error when starts fail repeatedly; an error when the pool closes.
+   * Resolves with a living, ready child that has no listener, or with null once `signal` aborts. Starts a child if
+   * none is idle or if `memoryMb` differs from the pool's limit.
+   * @throws the last start's error if starts fail repeatedly; an error if the pool closes
    */
   async take(signal: AbortSignal, memoryMb?: number): Promise<Child | null> {
     if (this.#closing.signal.aborted) throw new Error("The pool of children is closed.");
@@ -92,7 +95,6 @@ export class Pool implements AsyncDisposable {
     return this.#waitFor(signal);
   }
 
-  /** Hands a child that can serve a run to the first in line, or keeps it idle. */
   giveBack(child: Child): void {
     if (this.#closing.signal.aborted || !this.#isUsable(child)) {
       this.#end(child);
@@ -101,7 +103,6 @@ export class Pool implements AsyncDisposable {
     if (!this.#line.hand(child)) this.#keepIdle(child);
   }
 
-  /** Replaces idle children, and those being started once they are ready. */
   replaceIdle(): void {
     this.#replacedUpTo = this.#startCount;
     this.#endIdle(this.#idle.length);
@@ -118,7 +119,9 @@ export class Pool implements AsyncDisposable {
     };
   }
 
-  /** Starts the first child and keeps it idle; the rest of `min` follow. The pool still owns it. @throws like `take`. */
+  /**
+   * Starts the first child and keeps it idle; the rest of `min` follow. The pool still owns it. @throws like `take`
+   */
   async warmUp(): Promise<Child> {
     this.#warming++;
     try {
@@ -131,7 +134,7 @@ export class Pool implements AsyncDisposable {
     }
   }
 
-  /** Ends every child, also those in use, and waits until they are reaped. Idempotent. */
+  /** Ends every child, even those in use, and waits until they are reaped. Idempotent. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort();
     clearTimeout(this.#refillTimer);
@@ -220,7 +223,6 @@ export class Pool implements AsyncDisposable {
     return waiter;
   }
 
-  /** Resolves with the next child that becomes ready, or with null once `signal` is aborted. */
   async #waitFor(signal: AbortSignal): Promise<Child | null> {
     const waiter = this.#joinLine();
     const onAbort = () => this.#line.leave(waiter);
@@ -277,7 +279,7 @@ export class Pool implements AsyncDisposable {
     if (this.#alive.delete(child)) this.#dying.add(child);
   }
 
-  /** While there are more than `min`, checks from time to time whether they were needed. */
+  /** While more than `min` children exist, checks regularly whether they were needed. */
   #watchQuiet(): void {
     const { min, isReused, quietMs } = this.#options;
     const hasMore = isReused ? this.#alive.size > min : this.#target > min || this.#idle.length > min;

@@ -1,4 +1,4 @@
-/** Starts one child process and brings it to `ready`. Owns the process until its exit; knows no run. */
+/** Starts one child process and waits for its `ready`. Owns the process until its exit. Knows no run. */
 
 import type { Placement } from "../jail/cgroups/run-groups.ts";
 import { type ProcessExit, type StartProcess, startProcess } from "../process/start-process.ts";
@@ -14,28 +14,27 @@ import {
   type ReadyParams,
 } from "../wire/protocol.ts";
 
-/** Bytes kept of descriptor 2: V8's last words, read when the child has died. */
+/** Last bytes of descriptor 2 to keep: V8's fatal error, read when the child has died. */
 const MAX_ENGINE_TEXT_BYTES = 16 * 1024;
-/** Descriptor 2 is closed after this many bytes. */
 const MAX_ENGINE_BYTES = 1024 * 1024;
-/** Time for its last bytes to arrive after the exit. */
+/** Time after the exit for the last bytes of descriptor 2 to arrive. */
 const MAX_ENGINE_WAIT_MS = 250;
 
 export interface ChildLaunch {
   nodePath: string;
-  /** The version the binary must report, with a leading `v`. */
+  /** Version that the binary must report, with a leading `v`. */
   nodeVersion: string;
-  /** Flags of Node, the entry file and its arguments, in this order. */
   args: string[];
-  /** An empty directory. */
   cwd: string;
-  /** Time from the start of the process to `ready`. */
   bootTimeoutMs: number;
-  /** Layers that it must report: the realm (0), its dropped permissions (1), its lock (3). */
+  /** Layers that the child must report: the realm (0), its dropped permissions (1), its lock (3). */
   ownLayers: readonly number[];
-  /** Checks a child that said `booted`. Returns what is wrong, as half a sentence, or null. */
+  /** Checks a child that sent `booted`. Returns the problem as half a sentence, or null. */
   inspect?(pid: number, booted: BootedParams): string | null;
-  /** Returns a control group for the child, or null if there are none. The child is not ready before it is in. */
+  /**
+   * Returns a control group for the child, or null if there are none. The child is not ready until it has joined the
+   * group.
+   */
   place?(): Promise<Placement> | null;
 }
 
@@ -43,32 +42,30 @@ export interface Child {
   readonly pid: number;
   readonly channel: Channel;
   readonly ready: ReadyParams;
-  /** Result of the check from outside, made when it had booted. */
+  /** Result of the check from outside, made after `booted`. */
   readonly check: OutsideCheck;
-  /** From the start of the process to `ready`. */
   readonly bootMs: number;
-  /** Null until the exit. */
   readonly exit: ProcessExit | null;
   /** Resolves when the process has ended and was reaped. Never rejects. */
   readonly exited: Promise<ProcessExit>;
-  /** Returns V8's last words on descriptor 2, once the child has exited. */
+  /** Returns V8's fatal error on descriptor 2, once the child has exited. */
   engineText(): Promise<string>;
-  /** Its control group, or null. */
   readonly groupName: string | null;
-  /** Returns whether the kernel killed it because its control group was out of memory, once it has exited. */
+  /**
+   * Returns whether the kernel killed the child because its control group was out of memory. Call it after the exit.
+   */
   ranOutOfMemory(): Promise<boolean>;
-  /** SIGKILL. Idempotent. */
   kill(): void;
 }
 
-/** A child did not become ready; the message is for an operator. */
+/** A child did not become ready. The message is for an operator. */
 export class ChildStartError extends Error {
   override readonly name = "ChildStartError";
 }
 
 /**
  * Starts a child and waits until it is ready and verified from outside. Aborting `signal` kills it.
- * @throws ChildStartError with what was expected and found; the process is gone by then.
+ * @throws ChildStartError with the expected and the actual state; by then the process is gone
  */
 export async function spawnChild(
   launch: ChildLaunch,
@@ -94,7 +91,7 @@ export async function spawnChild(
     return value;
   });
   const admitted = placement?.admit(started.pid);
-  // A failed placement is reported once the child is ready: a child that ended before has another reason.
+  // A failed placement is reported once the child is ready. If the child ended earlier, that has another reason.
   admitted?.catch(() => {});
   const outOfMemory =
     placement === null
@@ -155,21 +152,20 @@ async function reservePlace(launch: ChildLaunch): Promise<Placement | null> {
 const CLOSING = "The child was not started: the runner is closing.";
 const NOT_OUT_OF_MEMORY = Promise.resolve(false);
 
-/** Leaves the group of a reaped child. `mayBeMemory` says that the kernel may have killed it. Never rejects. */
+/** Leaves the group of a reaped child. `mayBeMemory` returns whether the kernel may have killed it. Never rejects. */
 async function leaveGroup(placement: Placement, mayBeMemory: () => boolean): Promise<boolean> {
   const ranOut = mayBeMemory() && (await placement.ranOutOfMemory().catch(() => false));
   await placement.release();
   return ranOut;
 }
 
-/** Returns the last words of a child that ended by itself, or "" if we killed it. */
 function describeEarlyExit({ code, signal }: ProcessExit, engineText: string): string {
   if (signal === "SIGKILL") return "";
   const text = engineText.trim().slice(-1000);
   return ` It ended with ${signal ?? `exit code ${code}`}${text === "" ? "." : `: ${text}`}`;
 }
 
-/** @throws ChildStartError for a child that is not what was started, or lacks a layer. */
+/** @throws ChildStartError if the process is not the one that was started, or lacks a layer */
 function lookFromOutside(pid: number, launch: ChildLaunch, booted: BootedParams): OutsideCheck {
   if (booted.protocol !== PROTOCOL_VERSION) {
     throw new ChildStartError(
@@ -186,7 +182,7 @@ function lookFromOutside(pid: number, launch: ChildLaunch, booted: BootedParams)
   return check;
 }
 
-/** Receives `booted`, at which the child is checked while it continues, and `ready`. */
+/** Waits for `booted`, which starts the check of the child while it continues, and for `ready`. */
 function receiveReady(
   channel: Channel,
   launch: ChildLaunch,

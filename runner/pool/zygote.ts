@@ -1,21 +1,24 @@
 /**
- * Zygotes of an environment: prepared processes that children are forked from, at a tenth of the cost of a boot. Each is replaced
- * by count and age, and at once after a suspected escape of a fork. Without a zygote, children boot.
+ * Zygotes of an environment: prepared processes from which children are forked, at a tenth of the cost of a boot. A
+ * zygote is replaced after a number of forks or a time, and at once if one of its forks may have escaped. Without a
+ * zygote, children boot.
  */
 import { z } from "zod";
 import type { ZygoteProcess } from "../jail/spawner/spawner.ts";
 import type { Program, StartedProcess, StartProcess } from "../process/start-process.ts";
 import { type Child, type ChildLaunch, spawnChild } from "./spawn.ts";
 
-/** Forks share the memory layout of their zygote. This limits how many do, and for how long. */
+/** Forks share their zygote's memory layout. This limits how many do so, and for how long. */
 const MAX_FORKS = 10_000;
 const MAX_AGE_MS = 3_600_000;
-/** Time from the order to the pid. */
 const MAX_FORK_MS = 10_000;
-/** Zygotes for other memory limits, beside the usual one. The least recently used one is ended. */
+/**
+ * Maximum number of zygotes for other memory limits, in addition to the usual one. The least recently used one is
+ * ended.
+ */
 const MAX_OTHERS = 4;
 const OTHER_IDLE_MS = 600_000;
-/** After a zygote failed to start or to fork, children boot for this long, which doubles with each failure. */
+/** After a zygote failed to start or to fork, children boot for this long. The time doubles with each failure. */
 const FIRST_RETRY_MS = 10_000;
 const MAX_RETRY_MS = 3_600_000;
 
@@ -25,22 +28,20 @@ const answerSchema = z.discriminatedUnion("method", [
 ]);
 
 export interface ZygoteStatus {
-  /** Age of the current one, since it was ready. */
+  /** Age of the current zygote since it was ready. */
   ageMs: number;
-  /** Children forked from the current one. */
   forks: number;
-  /** Replacements since the environment was activated. */
+  /** Number of replacements since the environment was activated. */
   renewals: number;
-  /** Replacements because it hung, ended or did not fork. */
+  /** Number of replacements because a zygote hung, ended or did not fork. */
   failures: number;
 }
 
 export interface Zygotes extends AsyncDisposable {
-  /** Forks a child, or boots one without a zygote. */
   readonly start: StartProcess;
-  /** Starts the zygote, unless there is one or children boot for a while. */
+  /** Starts the zygote, unless it exists or children boot because of a failure. */
   prepare(): void;
-  /** Call if a fork may have been taken over: no later child shares its memory layout. */
+  /** Call if a fork may have been taken over, so that no later child shares its memory layout. */
   replaceSuspected(): void;
   /** Returns null while children boot. */
   status(): ZygoteStatus | null;
@@ -48,9 +49,9 @@ export interface Zygotes extends AsyncDisposable {
 
 /** One zygote per memory limit, which is fixed when V8 starts. */
 export interface ZygoteClasses extends AsyncDisposable, Pick<Zygotes, "replaceSuspected"> {
-  /** Starts a child for runs with this limit. The zygote of an unusual limit starts with its first use. */
+  /** Starts a child for runs with this limit. The zygote for an unusual limit starts on first use. */
   start(memoryMb: number): StartProcess;
-  /** Sums up all zygotes, with the age of the usual one. Returns null while usual children boot. */
+  /** Returns the sums over all zygotes, with the age of the usual one, or null while usual children boot. */
   status(): ZygoteStatus | null;
 }
 
@@ -58,7 +59,6 @@ export interface ZygoteOptions {
   launch: ChildLaunch;
   startZygote(program: Program): Promise<ZygoteProcess>;
   boot: StartProcess;
-  /** Reports why children boot without a zygote, or why it was replaced. */
   onError(error: Error): void;
 }
 
@@ -66,7 +66,6 @@ interface Zygote {
   child: Child;
   readySince: number;
   forks: number;
-  /** The reason, once it has ended. */
   readonly end: string;
   fork(program: Program): Promise<StartedProcess>;
 }
@@ -97,7 +96,7 @@ export function keepZygotes(options: ZygoteOptions): Zygotes {
   function bootMeanwhile(error: Error): void {
     if (closing.signal.aborted) return;
     next = Promise.resolve(null);
-    // Not with the next run, which would wait for it.
+    // Opens the next zygote from a timer. The next run would have to wait for it.
     setTimeout(() => {
       next = closing.signal.aborted ? null : open();
     }, retryMs).unref();
@@ -105,7 +104,7 @@ export function keepZygotes(options: ZygoteOptions): Zygotes {
     retryMs = Math.min(retryMs * 2, MAX_RETRY_MS);
   }
 
-  /** Reports once, however many starts wait. A zygote that was replaced on purpose has not failed. */
+  /** Reports a failure once, however many starts wait. A zygote that was replaced on purpose has not failed. */
   function fail(zygote: Zygote, { message }: Error): void {
     if (present !== zygote) return;
     failures += 1;
@@ -113,7 +112,6 @@ export function keepZygotes(options: ZygoteOptions): Zygotes {
     onError(new Error(`The zygote is replaced: ${message}`));
   }
 
-  /** Its forks live on. */
   function retire(zygote: Zygote): void {
     if (present !== zygote) return;
     present = null;
@@ -127,7 +125,7 @@ export function keepZygotes(options: ZygoteOptions): Zygotes {
 
   return {
     async start(program) {
-      // A zygote that has ended or does not respond is replaced once; otherwise a start might never end.
+      // A zygote that has ended or does not respond is replaced only once. Otherwise a start might never finish.
       for (let attempt = 1; ; attempt++) {
         if (present !== null && isWornOut(present)) retire(present);
         next ??= open();
@@ -169,7 +167,7 @@ export function keepZygoteClasses(
 ): ZygoteClasses {
   const keep = (memoryMb: number) => keepZygotes({ ...options, launch: launchFor(memoryMb) });
   const usual = keep(usualMb);
-  /** Least recently used first. */
+  /** Zygotes by memory limit, least recently used first. */
   const others = new Map<number, { zygotes: Zygotes; idle: NodeJS.Timeout }>();
   const ending = new Set<Promise<unknown>>();
   const ended = { renewals: 0, failures: 0 };
@@ -197,7 +195,7 @@ export function keepZygoteClasses(
     start(memoryMb) {
       if (memoryMb === usualMb) return usual.start;
       const isOneStarting = [...others.values()].some(({ zygotes }) => zygotes.status() === null);
-      // One at a time, so that runs that all have different limits cost a boot each and rarely a zygote.
+      // Only one starts at a time, so runs that all have different limits cost a boot each and rarely a zygote.
       if (isOneStarting && !others.has(memoryMb)) return options.boot;
       const other = others.get(memoryMb) ?? add(memoryMb);
       others.delete(memoryMb);
@@ -209,7 +207,7 @@ export function keepZygoteClasses(
     },
     replaceSuspected() {
       for (const zygotes of list()) zygotes.replaceSuspected();
-      // Also without a zygote: waiting children may be forks of an earlier one.
+      // Needed even without a zygote, because waiting children may be forks of an earlier one.
       options.onSuspected();
     },
     status() {
@@ -249,7 +247,6 @@ async function openZygote(
     return zygote;
   });
   const zygote = await started.promise;
-  /** In the order of the requests. */
   const awaited: PromiseWithResolvers<number>[] = [];
   let end: string | null = null;
   const fail = (message: string) => {
@@ -260,7 +257,7 @@ async function openZygote(
   child.channel.attach({
     message({ value }) {
       const answer = answerSchema.safeParse(value).data;
-      // Without a reply the waiting start stays in line, and fails with the others.
+      // Without a reply, the waiting start stays in the list and fails with the others.
       const waiting = answer && awaited.shift();
       if (answer === undefined || waiting === undefined) fail("the zygote said something unexpected");
       else if (answer.method === "forked") waiting.resolve(answer.params.pid);

@@ -24,7 +24,7 @@ function send(message: Message): void {
   process.send?.(message);
 }
 
-/** esbuild's message after its process has ended: this preparer is then useless. */
+/** esbuild's message after its process has ended, which makes this preparer useless. */
 const IS_LOST = /The service (?:was stopped|is no longer running)/;
 
 process.title = "cyrnel-preparer";

@@ -1,7 +1,7 @@
 /**
- * Processes that parse sources: the server parses none itself, because a hostile one would block everything else. A
- * preparer does one job at a time within limits of wall time, heap memory and memory of its transpiler. A job that
- * exceeds a limit costs its preparer, and no other run.
+ * Processes that parse sources. The server parses none itself, because a hostile source would block everything else.
+ * A preparer does one job at a time within limits on wall time, heap and its transpiler's memory. A job that exceeds
+ * a limit loses its preparer and affects no other run.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
@@ -30,17 +30,17 @@ export interface Answers {
 /** A ready preparer sends `transpiler`, its transpiler's process id. `fault` reports an internal error. */
 export type Message = { transpiler: number } | { answer: Answers[Job["kind"]] } | { fault: string };
 
-/** The largest valid sources take a tenth of it. */
+/** The largest valid sources take a tenth of this. */
 const MAX_JOB_MS = 5_000;
 const MAX_PREPARERS = 4;
 /** A job that waits this long starts another preparer. */
 const GROW_AFTER_MS = 100;
-/** Idle preparers beyond the first end after this time. */
+/** Idle preparers beyond the first exit after this time. */
 const IDLE_MS = 30_000;
 const MAX_START_MS = 30_000;
 const MAX_HEAP_MB = 512;
 const MAX_TRANSPILER_BYTES = 512n * 1024n * 1024n;
-/** The kernel or an operator may have killed a preparer that vanishes without a visible reason. */
+/** A preparer that disappears without a visible reason may have been killed by the kernel or an operator. */
 const MAX_ATTEMPTS = 2;
 const TOO_MUCH = `The source takes longer than ${MAX_JOB_MS / 1000} s to be read, or too much memory: it is nested too deeply, or one of its statements has too many parts.`;
 
@@ -143,7 +143,8 @@ function start(): void {
 }
 
 /**
- * Gives the preparer to the job that waited longest, or adds it to the idle ones without keeping this program alive.
+ * Gives the preparer to the job that has waited longest, or adds it to the idle ones without keeping this program
+ * alive.
  */
 function release(preparer: Preparer): void {
   const next = waiting.shift();
@@ -167,7 +168,7 @@ function kill(child: ChildProcess | undefined): void {
   try {
     if (child?.pid !== undefined) process.kill(-child.pid, "SIGKILL");
   } catch {
-    // Already ended.
+    // The process has already ended.
   }
 }
 
@@ -176,6 +177,6 @@ function limit(transpiler: number): void {
   try {
     openKernel().prlimit(transpiler, RLIMIT_DATA, { soft: MAX_TRANSPILER_BYTES, hard: MAX_TRANSPILER_BYTES });
   } catch {
-    // Node without FFI, as level development allows: only the time limit remains.
+    // Without FFI in Node, which level development allows, only the time limit remains.
   }
 }

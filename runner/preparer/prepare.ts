@@ -20,13 +20,16 @@ import { runJob } from "./pool.ts";
 
 export { decodeModule, NoTextError } from "../source/modules/text.ts";
 
-/** `sources` lists names by index of the mappings; absent if the submitted text is all, named script.ts. */
+/**
+ * `sources` lists file names by their index in the mappings; absent if the submitted text, named script.ts, is the
+ * only file.
+ */
 export type PreparedSource =
   | { ok: true; code: string; mappings: string; sources?: string[]; packages?: UsedPackage[] }
   | Refused;
 
 export interface PrepareOptions {
-  /** The script's name in the workspace: imports are relative to it, and stacks show it. */
+  /** The script's name in the workspace: its imports are relative to it, and stacks show it. */
   name?: string | undefined;
   readModule?: ReadModule | undefined;
   findPackage?: FindPackage | undefined;
@@ -37,7 +40,7 @@ type Made = PreparedScript | Linkable | LinkedSource;
 const ENTRY_NAME = "script.ts";
 const MAX_CACHE_BYTES = 32 * 1024 * 1024;
 const cache = new LRUCache<string, Made>({ maxSize: MAX_CACHE_BYTES });
-/** Longer sources are cached under their digest. */
+/** Longer sources are cached by their digest. */
 const MAX_KEY_CHARS = 4096;
 const preparing = new Map<string, Promise<Made>>();
 
@@ -55,20 +58,20 @@ export async function prepareSource(
   return "error" in graph ? graph : linkGraph(key, name, graph);
 }
 
-/** The cache key is the text, not the name, so its errors do not name the file. */
+/** The cache key is the text, not the name, so cached errors do not name the file. */
 async function prepareFile(name: string, text: string): Promise<Linkable | Refused> {
   const loader = /\.[cm]?js$/i.test(name) ? "js" : "ts";
   return once(`file ${loader} ${digest(text)}`, () => runJob({ kind: "file", loader, text }));
 }
 
-/** Reads the files each time; the cache key is all of their texts. */
+/** Reads the files each time; the cache key includes all of their texts. */
 async function linkGraph(key: string, name: string, graph: Graph): Promise<PreparedSource> {
   const { nodes, packages } = graph;
   const linked = await once(`linked ${name} ${graph.digest} ${key}`, () => runJob({ kind: "link", nodes }));
   return linked.ok && packages.length > 0 ? { ...linked, packages } : linked;
 }
 
-/** Also caches the refusal of a source that costs too much. */
+/** Also caches the rejection of a source that exceeds a limit. */
 async function once<Own extends Made>(
   key: string,
   make: () => Promise<Own | Refused>,

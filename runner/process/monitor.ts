@@ -1,43 +1,42 @@
 /**
- * Watches CPU time, memory and threads of children through /proc. Calls back instead of ending them. Without /proc it reports zeros
- * and `isSupported` is false.
+ * Watches CPU time, memory and threads of children through /proc. Calls back instead of ending them. Without /proc,
+ * it reports zeros and `isSupported` is false.
  */
 import { closeSync, existsSync, openSync, readSync } from "node:fs";
 import type { StartedProcess, StartProcess } from "./start-process.ts";
 
 const BYTES_PER_MB = 1024 * 1024;
-/** A process needs code, stacks and young space beside its heap. */
+/** Memory for code, stacks and young space in addition to the heap. */
 const KERNEL_SLACK_MB = 48;
-/** More than the kernel's: a script can handle an allocation that is refused, but not being ended by the monitor. */
+/** Larger than the kernel's slack: a script can handle a failed allocation, but not being ended by the monitor. */
 const WATCH_SLACK_MB = 64;
-/** The most that a child has before its script, and that the kernel counts in a control group beside its memory. */
+/** Upper bound for a child's memory before its script, which the kernel counts in a control group. */
 const GROUP_BASE_MB = 96;
 
-/** Bytes that a process with this limit may add after `ready` before the kernel refuses more. */
+/** Returns the bytes that a process with this limit may add after `ready` before the kernel denies more. */
 export function toKernelBudget(memoryMb: number): number {
   return (memoryMb + KERNEL_SLACK_MB) * BYTES_PER_MB;
 }
 
-/** Bytes that its own memory may grow by before the monitor reports it. */
+/** Returns the bytes by which a process may grow before the monitor reports it. */
 export function toWatchBudget(memoryMb: number): number {
   return (memoryMb + WATCH_SLACK_MB) * BYTES_PER_MB;
 }
 
-/** Bytes of a control group for a process with this limit, including pages of files and of the kernel. */
+/** Returns the size of a control group for a process with this limit, including page cache and kernel memory. */
 export function toGroupBudget(memoryMb: number): number {
   return toWatchBudget(memoryMb) + GROUP_BASE_MB * BYTES_PER_MB;
 }
 
-/** A few more than a child needs. Only code that has taken it over starts more. */
+/** Slightly more than a child needs. Only code that has taken it over starts more. */
 export const MAX_THREADS = 64;
 const DEFAULT_INTERVAL_MS = 30;
-/** USER_HZ, the unit of /proc/<pid>/stat, is 100 on every Linux that Node runs on. */
+/** USER_HZ, the unit of /proc/<pid>/stat, is 100 on every Linux that Node supports. */
 const MS_PER_TICK = 10;
-/** Error of the two tick counters of /proc/<pid>/stat together. */
+/** Combined error of the two tick counters in /proc/<pid>/stat. */
 const TICK_ERROR_MS = 2 * MS_PER_TICK;
 
 export interface WatchLimits {
-  /** CPU time since the start of the watch. */
   cpuMs: number | null;
   /** Growth of the process's own memory (readStatusOwnBytes) since the start of the watch. */
   memoryBytes: number | null;
@@ -47,13 +46,16 @@ export interface WatchLimits {
 export type Exceeded = "cpu" | "memory" | "threads";
 
 export interface Watch {
-  /** Reads once more and stops watching. Call it before the process is killed, for exact numbers. Later calls return the same. */
+  /**
+   * Takes a last sample and stops watching. Call it before the process is killed, for exact numbers. Later calls
+   * return the same.
+   */
   finish(): { cpuMs: number; peakMemoryBytes: number };
 }
 
 export interface Monitor extends Disposable {
   readonly isSupported: boolean;
-  /** Watches a process that was not reaped yet. Calls `onLimit` once at most, from the timer. */
+  /** Watches a process that was not reaped yet. Calls `onLimit` at most once, from a timer. */
   watch(pid: number, limits: WatchLimits, onLimit: (limit: Exceeded) => void): Watch;
 }
 
@@ -67,7 +69,6 @@ interface Watched {
 
 interface Sample {
   cpuMs: number;
-  /** Peak of the resident memory. */
   peakBytes: number;
   ownBytes: number;
   threads: number;
@@ -75,7 +76,7 @@ interface Sample {
 
 const NOTHING: Sample = { cpuMs: 0, peakBytes: 0, ownBytes: 0, threads: 0 };
 
-/** Its timer runs only while something is watched. */
+/** The monitor's timer runs only while something is watched. */
 export function createMonitor(intervalMs: number = DEFAULT_INTERVAL_MS): Monitor {
   const isSupported = process.platform === "linux" && existsSync("/proc/self/status");
   const watched = new Set<Watched>();
@@ -151,7 +152,6 @@ function takeSample(entry: Watched): Sample | null {
 
 const scratch = Buffer.allocUnsafeSlow(4096);
 
-/** Returns null once the process is gone. */
 function readProc(path: string): string | null {
   let fd: number;
   try {
@@ -172,7 +172,7 @@ function readSample(pid: number): Sample | null {
   const stat = readProc(`/proc/${pid}/stat`);
   const status = readProc(`/proc/${pid}/status`);
   if (stat === null || status === null) return null;
-  // The second field is a name that may contain anything; the fields after its closing bracket are plain.
+  // The second field is a name that may contain anything. The fields after its closing parenthesis are plain.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return {
     cpuMs: (Number(fields[11]) + Number(fields[12])) * MS_PER_TICK,
@@ -182,7 +182,7 @@ function readSample(pid: number): Sample | null {
   };
 }
 
-/** Returns CPU time of the main thread, measured in nanoseconds, or null if the kernel does not keep it. */
+/** Returns CPU time of the main thread, measured in nanoseconds, or null if the kernel does not provide it. */
 function readExactCpuMs(pid: number): number | null {
   const nanoseconds = Number(readProc(`/proc/${pid}/schedstat`)?.split(" ", 1)[0]);
   return Number.isFinite(nanoseconds) ? nanoseconds / 1e6 : null;
@@ -201,8 +201,8 @@ export function readStatusField(status: string, name: string): string | null {
 }
 
 /**
- * Returns the process's own bytes, in memory or swapped out: what it wrote, shared memory without a file, and page tables. If the
- * kernel does not separate them (gVisor), returns all resident bytes.
+ * Returns the process's private bytes, in memory or swapped out: written pages, shared memory without a file, and
+ * page tables. If the kernel does not separate them (gVisor), returns all resident bytes.
  */
 function readStatusOwnBytes(status: string): number {
   let own = readStatusBytes(status, "RssAnon");
@@ -218,7 +218,7 @@ export function readStatusBytes(status: string, name: string): number | null {
   return field === null ? null : Number.parseInt(field, 10) * 1024;
 }
 
-/** Returns 0 for a process that is gone, and without /proc. */
+/** Returns 0 without /proc or for a process that is gone. */
 export function readOwnBytes(pid: number): number {
   const status = readProc(`/proc/${pid}/status`);
   return status === null ? 0 : readStatusOwnBytes(status);
@@ -234,15 +234,13 @@ function readShareBytes(pid: number): number {
   return share ?? readOwnBytes(pid);
 }
 
-/** Reading takes the kernel a millisecond per process. */
+/** Maximum age of the total, because each read costs the kernel a millisecond per process. */
 const MAX_TOTAL_AGE_MS = 2000;
 
-/** Starts processes with `start` and sums up their memory. */
 export function trackProcesses(start: StartProcess): {
   readonly start: StartProcess;
-  /** Adds a process that was started in another way, and returns it. */
   track<T extends StartedProcess>(started: T): T;
-  /** Returns bytes of all processes, at most MAX_TOTAL_AGE_MS old, or undefined without /proc. */
+  /** Returns the bytes of all processes, at most MAX_TOTAL_AGE_MS old, or undefined without /proc. */
   readMemoryBytes(): number | undefined;
 } {
   const pids = new Set<number>();

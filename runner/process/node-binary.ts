@@ -1,4 +1,6 @@
-/** Finds the Node that runs children: the pinned platform package, else the server's Node, as in the container image. */
+/**
+ * Finds the Node binary for children: the pinned platform package or, as in the container image, the server's Node.
+ */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DIST, findPackage } from "../paths.ts";
@@ -12,13 +14,11 @@ const PLATFORM_PACKAGES: Record<string, string> = {
 
 export interface NodeBinary {
   path: string;
-  /** With a leading `v`, as a child reports it. */
   version: string;
-  /** True if package.json pins this version. */
   isPinned: boolean;
 }
 
-/** Never throws, because the server's Node exists. */
+/** Never throws, because the server's Node always exists. */
 export function findNodeBinary(): NodeBinary {
   const name = PLATFORM_PACKAGES[`${process.platform}-${process.arch}`];
   try {
@@ -29,7 +29,7 @@ export function findNodeBinary(): NodeBinary {
       if (existsSync(path)) return { path, version: `v${version}`, isPinned: true };
     }
   } catch {
-    // Not installed for this platform. The isolation report names the fallback below.
+    // Not installed for this platform. The isolation report names the fallback.
   }
   return {
     path: process.execPath,

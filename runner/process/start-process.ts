@@ -1,15 +1,15 @@
 /**
- * Starts a program with three pipes and an environment of one variable, and reports its exit. This is the plain way, from the
- * server's main thread; a jail starts its children through the same interface.
+ * Starts a program with three pipes and an environment of one variable, and reports its exit. This implementation
+ * runs on the server's main thread; a jail implements the same interface.
  */
 import { writeFileSync } from "node:fs";
 import type { Readable, Writable } from "node:stream";
 import { CHILD_ENVIRONMENT } from "./verify-child.ts";
 
 /**
- * Descriptors, open for writing, by which a process is born in a control group: a thread that writes `0` into every file of
- * `enter` joins the group with everything it starts, and `leave` takes it back. The kernel moves a thread that moves itself at
- * once; to move another it waits until no process of the machine starts or ends, 5 to 25 ms.
+ * Descriptors, open for writing, that start a process inside a control group. A thread that writes `0` into every
+ * file of `enter` joins the group with everything it starts; `leave` moves the thread back. The kernel moves a thread
+ * that moves itself at once; to move another, it waits until no process on the machine starts or ends, 5 to 25 ms.
  */
 export interface BirthGroup {
   readonly enter: readonly number[];
@@ -20,9 +20,9 @@ export interface Program {
   path: string;
   args: string[];
   cwd: string;
-  /** The control group it is born in; only in a jail. */
+  /** Control group in which the process starts. Only in a jail. */
   group?: BirthGroup | null;
-  /** A descriptor that becomes its standard input instead of a pipe; only in a jail. */
+  /** Descriptor to use as standard input instead of a pipe. Only in a jail. */
   stdin?: number;
 }
 
@@ -38,15 +38,14 @@ export interface StartedProcess {
   readonly stderr: Readable;
   /** Resolves when the process has ended and was reaped. Never rejects. */
   readonly exited: Promise<ProcessExit>;
-  /** SIGKILL. Does nothing once it was reaped. */
   kill(): void;
 }
 
 export type StartProcess = (program: Program) => Promise<StartedProcess>;
 
 /**
- * Makes the kernel kill this process and its forks before the server when memory runs out: one run is lost instead of all. Any user
- * may raise the score of own processes. Does nothing without /proc or after the exit.
+ * Makes the kernel kill this process and its forks before the server when memory runs out, which loses one run
+ * instead of all. Any user may raise the score of their own processes. Does nothing without /proc or after the exit.
  */
 export function endFirstWithoutMemory(pid: number | undefined): void {
   try {
@@ -54,10 +53,9 @@ export function endFirstWithoutMemory(pid: number | undefined): void {
   } catch {}
 }
 
-/** Rejects with a message for the operator if the system cannot start the program. */
 export const startProcess: StartProcess = async (program) => {
   if (program.group) throw new Error(`${program.path} can be born in a control group in a jail only`);
-  // Loaded on demand: jailed children do not need it.
+  // Imported on demand, because jailed children do not need it.
   const { execa } = await import("execa");
   const subprocess = execa(program.path, program.args, {
     cwd: program.cwd,
@@ -69,7 +67,7 @@ export const startProcess: StartProcess = async (program) => {
     buffer: false,
     reject: false,
     cleanup: false,
-    // Its own session: Ctrl-C in the server's terminal must not end runs that the server lets finish.
+    // Starts a new session: Ctrl-C in the server's terminal must not end runs that the server lets finish.
     detached: true,
     forceKillAfterDelay: false,
     killSignal: "SIGKILL",

@@ -1,4 +1,3 @@
-/** Keeps the last bytes of a stream for error messages. */
 import type { Readable } from "node:stream";
 
 export interface Tail {

@@ -1,7 +1,7 @@
 /**
- * The runner's files in the system's temporary folder: empty working directories of children, and canaries of the self-test. Names
- * contain the server's process id, so that the next server removes those of a killed one. Made synchronously, which takes less time
- * than handing it to a thread.
+ * The runner's files in the system's temporary folder: empty working directories for children, and canaries of the
+ * self-test. Names contain the server's process id, so that the next server removes the files of a killed one.
+ * Created synchronously, which is faster than handing the work to a thread.
  */
 import {
   chmodSync,
@@ -16,7 +16,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** Process ids count only within a namespace: two containers may share a temporary folder. */
+/** Process ids are unique only within a namespace, and two containers may share a temporary folder. */
 const NAMESPACE = readPidNamespace();
 const NAME = /^cyrnel-(?:run|slot|doctor|canary)-(\d+)-(\d+)-\w{6}$/;
 
@@ -25,18 +25,18 @@ export interface Temporary extends AsyncDisposable {
 }
 
 /**
- * Makes an empty read-only directory, and removes leftovers of servers that are gone. Disposing removes it, and fails if it is no
- * longer empty.
+ * Creates an empty read-only directory, and removes leftovers of servers that are gone. Disposing removes it, and
+ * fails if it is no longer empty.
  */
 export async function openEmptyFolder(kind: "run" | "slot" | "doctor"): Promise<Temporary> {
   const path = mkdtempSync(join(tmpdir(), namePrefix(kind)));
   chmodSync(path, 0o500);
-  // In the background, because no start depends on it.
+  // Deferred, because no start depends on it.
   setImmediate(removeLeftovers);
   return { path, [Symbol.asyncDispose]: async () => rmdirSync(path) };
 }
 
-/** Makes an executable file that is not a program. Disposing removes it. */
+/** Creates an executable file that is not a program. Disposing removes it. */
 export async function openCanary(): Promise<Temporary> {
   const folder = mkdtempSync(join(tmpdir(), namePrefix("canary")));
   const path = join(folder, "canary");
@@ -48,7 +48,6 @@ function namePrefix(kind: string): string {
   return `cyrnel-${kind}-${NAMESPACE}-${process.pid}-`;
 }
 
-/** Skips files of other users, and those that another server has just removed. */
 function removeLeftovers(): void {
   if (NAMESPACE === "0") return;
   for (const name of listTemporary()) {
@@ -59,7 +58,7 @@ function removeLeftovers(): void {
       rmSync(join(path, "canary"), { force: true });
       rmdirSync(path);
     } catch {
-      // Not ours, or gone.
+      // Owned by another user, or gone.
     }
   }
 }
@@ -72,7 +71,7 @@ function listTemporary(): string[] {
   }
 }
 
-/** Returns 0 without /proc, where nothing is removed either. */
+/** Returns 0 without /proc, where no leftovers are removed either. */
 function readPidNamespace(): string {
   try {
     return /\d+/.exec(readlinkSync("/proc/self/ns/pid"))?.[0] ?? "0";

@@ -1,4 +1,4 @@
-/** Checks descriptors and environment of a child from outside, on Linux. Trusts nothing that the child says. */
+/** Checks a child's descriptors and environment from outside, on Linux. Trusts nothing that the child reports. */
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 
 export const CHILD_ENVIRONMENT = { TZ: "UTC" } as const;
@@ -8,7 +8,6 @@ export type OutsideCheck =
   | { kind: "unknown"; why: string }
   | { kind: "refused"; why: string };
 
-/** `pid` must be a child that said `booted`. */
 export function verifyFromOutside(pid: number): OutsideCheck {
   if (process.platform !== "linux") return { kind: "unknown", why: `${process.platform} has no /proc` };
   try {
@@ -22,7 +21,7 @@ export function verifyFromOutside(pid: number): OutsideCheck {
   }
 }
 
-/** Returns a descriptor that is neither one of the three given nor the runtime's own, or null. */
+/** Returns a descriptor that is neither one of the three given nor opened by the runtime, or null. */
 function findStrayDescriptor(pid: number): string | null {
   const pipes = new Map<string, string[]>();
   for (const fd of readdirSync(`/proc/${pid}/fd`)) {
@@ -32,7 +31,7 @@ function findStrayDescriptor(pid: number): string | null {
     if (!target.startsWith("pipe:")) return `${fd} (${target})`;
     pipes.set(target, [...(pipes.get(target) ?? []), fd]);
   }
-  // The runtime's own pipes have both ends in the child; a pipe from elsewhere has one.
+  // Both ends of the runtime's own pipes are in the child; only one end of any other pipe is.
   for (const [target, fds] of pipes) if (fds.length !== 2) return `${fds[0]} (${target})`;
   return null;
 }

@@ -8,7 +8,7 @@ import { type Draft, insertAtLineEnd, insertLineBefore, overwrite } from "./draf
 import { functionExpressionOf, hasReturn, parseProgram, startedPromiseOf } from "./program.ts";
 
 export const BODY_START = '(async () => {"use strict";';
-/** The line break ends a last comment. */
+/** The line break ends a trailing comment. */
 export const BODY_END = "\n})";
 
 export class EscapedWrapper extends Error {
@@ -24,7 +24,7 @@ export function parseBody(code: string): { program: Program; wrapper: Expression
   const program = parseProgram(code, { ecmaVersion: "latest", sourceType: "script" });
   const index = program.body.findIndex(({ type }) => type === "ExpressionStatement");
   const wrapper = program.body[index] as ExpressionStatement;
-  // Only helpers of the transpiler stand before the wrapper.
+  // Only transpiler helpers come before the wrapper.
   if (wrapper.expression.type !== "ArrowFunctionExpression") throw new EscapedWrapper(wrapper.end);
   const extra = program.body[index + 1];
   if (extra !== undefined) throw new EscapedWrapper(extra.start);
@@ -50,8 +50,8 @@ export function completeBody(draft: Draft, wrapper: ExpressionStatement): Draft 
 }
 
 /**
- * Makes the statements return their result: calls a lone function, returns the value of the last expression. If the
- * script returns itself, a last statement that starts an async function is only awaited.
+ * Makes the statements return their result: calls a lone function, or returns the value of the last expression. If
+ * the script already contains a `return`, a last statement that starts an async function is only awaited.
  */
 export function completeStatements(draft: Draft, statements: readonly Statement[], end: number): Draft {
   const isAlone = statements.length === 1;

@@ -1,6 +1,6 @@
 /**
- * Edits generated code together with its source map: replacements keep every column, and whole lines are inserted.
- * `mappings` is text: one `;` per generated line, segments of base64 numbers relative to the one before.
+ * Edits generated code together with its source map: replacements keep every column, and complete lines are inserted.
+ * `mappings` is text: one `;` per generated line, with segments of base64 numbers relative to the previous one.
  */
 import { originalPositionFor, TraceMap } from "@jridgewell/trace-mapping";
 
@@ -17,8 +17,8 @@ export interface Replacement {
 }
 
 /**
- * Replaces texts by texts of the same length, and keeps line breaks. Makes all edits at once, because each one copies
- * the code.
+ * Replaces texts with texts of the same length, and keeps line breaks. Makes all edits at once, because each one
+ * copies the code.
  */
 export function overwrite(draft: Draft, replacements: readonly Replacement[]): Draft {
   if (replacements.length === 0) return draft;
@@ -44,7 +44,7 @@ export function insertLineBefore(draft: Draft, index: number, text: string): Dra
   };
 }
 
-/** Nothing after `index` on its line may have a position worth keeping. */
+/** Positions after `index` on its line may be lost. */
 export function insertAtLineEnd(draft: Draft, index: number, text: string): Draft {
   return { ...draft, code: draft.code.slice(0, index) + text + draft.code.slice(index) };
 }
@@ -58,7 +58,7 @@ const MINUS_ONE = "D";
 const ZERO = "A";
 const CONTINUES = /[g-z0-9+/]/;
 
-/** Moves every source line up by one. The first segment must be on source line 0, as that of a wrapper is. */
+/** Moves every source line up by one. The first segment must be on source line 0, like that of a wrapper. */
 export function moveUpOneLine(mappings: string): string {
   const start = mappings.search(/[^;,]/);
   if (start === -1) return mappings;

@@ -1,4 +1,6 @@
-/** Finds the script in a text an agent wrote: the one fenced code block among prose. Every line keeps its number. */
+/**
+ * Finds the script in text that an agent wrote: the only fenced code block among prose. Every line keeps its number.
+ */
 
 const SCRIPT_LANGUAGES = new Set([
   "ts",
@@ -39,7 +41,7 @@ function readOpening(line: string): { marker: string; language: string } | null 
   return { marker: found[1] as string, language: /^[ \t]*([^\s{]*)/.exec(info)?.[1] ?? "" };
 }
 
-/** Rejects several script blocks: the one meant is unknown. */
+/** Rejects several script blocks, because it is unknown which one was meant. */
 export function extractFence(text: string): FenceResult {
   const fences = listFences(text.split("\n"));
   const scripts = fences.filter(({ language }) => SCRIPT_LANGUAGES.has(language));

@@ -9,7 +9,7 @@ import { type Draft, insertAtLineEnd, overwrite, type Replacement } from "./draf
 import { parseProgram } from "./program.ts";
 
 const START_LINES = ["(async () => {", '"use strict";', ""];
-/** As long as `export default`, so that no column moves. */
+/** Names as long as `export default`, so that no column moves. */
 const DEFAULT_NAMES = ["__default", "$$default", "__deFault"];
 
 export function parseModule(code: string): Program {
@@ -56,7 +56,7 @@ export function finishModule(
 ): Draft {
   // Editing from the end to the start keeps the parsed positions valid.
   let edited = draft;
-  // Awaited here: a returned promise would be followed by its `then`, which the script may have replaced.
+  // Awaited here: for a returned promise the engine would call `then`, which the script may have replaced.
   if (returned !== undefined)
     edited = insertAtLineEnd(edited, draft.code.length, `return await (${returned});\n`);
   const unnamed = body.find(isUnnamedDefault);
@@ -80,7 +80,7 @@ function readDefault(statement: Statement | ModuleDeclaration, name: string): st
   return undefined;
 }
 
-/** Calls an exported function if the module has nothing else but imports. */
+/** Returns the name of an exported function if the module contains nothing else but imports. */
 export function callLoneExport(body: Program["body"]): string | undefined {
   const [only, second] = body.filter(({ type }) => type !== "ImportDeclaration");
   if (only?.type !== "ExportNamedDeclaration" || second !== undefined) return undefined;
@@ -103,7 +103,7 @@ export function replaceExport(statement: Statement | ModuleDeclaration, name: st
   return { start, end: start + "export default".length, ...(!isNamed && { text: `let ${name}=` }) };
 }
 
-/** The declaration becomes an expression, which has to end. */
+/** Returns whether the default export has no name: it becomes an expression, which needs a terminator. */
 function isUnnamedDefault(statement: Statement | ModuleDeclaration): boolean {
   if (statement.type !== "ExportDefaultDeclaration" || !isDeclaration(statement)) return false;
   return (statement.declaration as { id?: unknown }).id == null;

@@ -10,7 +10,7 @@ import {
 import { IMPORT_FUNCTION } from "../wire/realm-constants.ts";
 import { type Draft, overwrite, type Replacement } from "./draft.ts";
 
-/** The parser compares the groups of a pattern pairwise. */
+/** The parser compares a pattern's groups pairwise. */
 const MAX_CHECKED_PATTERN_CHARS = 10_000;
 
 interface Internals {
@@ -22,7 +22,10 @@ interface Internals {
 
 let parser: typeof Parser | null = null;
 
-/** Skips checks that take quadratic time: the transpiler or the engine makes them. @throws SyntaxError with `pos`. */
+/**
+ * Skips checks that take quadratic time, because the transpiler or the engine makes them. @throws SyntaxError with
+ * `pos`
+ */
 export function parseProgram(code: string, options: Options): Program {
   parser ??= Parser.extend(withoutSquares);
   return parser.parse(code, options);
@@ -36,7 +39,7 @@ function withoutSquares(base: typeof Parser): typeof Parser {
     override validateRegExpPattern(state: { source: string }): void {
       if (state.source.length <= MAX_CHECKED_PATTERN_CHARS) super.validateRegExpPattern(state);
     }
-    /** The parser would compile each pattern, which may take the engine seconds that nothing interrupts. */
+    /** The parser would compile each pattern, which can take the engine seconds that nothing interrupts. */
     override readRegexp(): unknown {
       const own = globalThis.RegExp;
       globalThis.RegExp = UnmadeRegExp as never;
@@ -110,7 +113,10 @@ export function functionExpressionOf(statement: Statement): Expression | undefin
   return isFunction(expression) ? expression : undefined;
 }
 
-/** Finds what starts an async function and should be awaited: `main()`, `main().catch(…)`, an IIFE. */
+/**
+ * Returns the last expression if it starts an async function and should be awaited: `main()`, `main().catch(…)`, an
+ * IIFE.
+ */
 export function startedPromiseOf(
   statement: Statement,
   statements: readonly Statement[],
@@ -155,8 +161,8 @@ function declaresAsync(name: string, statements: readonly Statement[]): boolean 
 const IMPORT_HINT = /\bimport\b/;
 
 /**
- * Replaces each `import()` by a call of the realm's function and keeps every position. `program` must be that of the
- * draft's code.
+ * Replaces each `import()` with a call of the realm's function and keeps every position. `program` must be the parsed
+ * code of the draft.
  */
 export function replaceImportCalls(draft: Draft, program: Program): Draft {
   if (!IMPORT_HINT.test(draft.code)) return draft;

@@ -1,6 +1,6 @@
 /**
  * Turns a submitted script of any form into one expression for an async function with mappings to its lines, or into
- * one syntax error. Executes nothing of it.
+ * one syntax error. Executes nothing.
  */
 import { BODY_END, BODY_START, completeBody, parseBody } from "./body.ts";
 import { moveUpOneLine } from "./draft.ts";
@@ -31,11 +31,11 @@ export async function prepareScript(submitted: string): Promise<PreparedScript |
 }
 const FENCE_LINE = /^ {0,3}(?:```|~~~)/m;
 
-/** Each type statement taken out of a body costs another try. */
+/** Each type statement removed from a body costs another attempt. */
 const MAX_TYPE_STATEMENTS = 50;
 
 async function prepareExcerpt(excerpt: Excerpt, taken = 0): Promise<PreparedScript | Linkable> {
-  // Only a hint: the words may be part of a string or a comment. If the text is not a module, it is tried as a body.
+  // Only a hint: the words may be part of a string or comment. If the text is not a module, it is tried as a body.
   const asModule = MODULE_HINT.test(excerpt.text) ? await prepareModule(excerpt) : undefined;
   if (asModule?.kind === "decided") return asModule.prepared;
   if (asModule?.failure?.isFinal) return errorAt(excerpt, asModule.failure);
@@ -51,10 +51,10 @@ async function prepareExcerpt(excerpt: Excerpt, taken = 0): Promise<PreparedScri
   if (text !== excerpt.text) return prepareExcerpt({ ...excerpt, text }, taken + 1);
   return errorAt(excerpt, await explainFailure(excerpt, body, asModule?.failure, hoisted !== null));
 }
-/** A `namespace` is not allowed inside a function, so not in the wrapper of a body. */
+/** Includes `namespace`, which is not allowed inside a function and therefore not in a body's wrapper. */
 const MODULE_HINT = /(?:^|[;}])[ \t]*(?:export|import|namespace|module)\b/m;
 
-/** Picks the error for the form that the author most likely meant. */
+/** Selects the error for the form that the author most likely meant. */
 async function explainFailure(
   excerpt: Excerpt,
   body: Failure,
@@ -161,7 +161,7 @@ async function prepareBody(
     );
   }
   const end = endOf(excerpt);
-  // The wrapper's end stands on its own line behind the source.
+  // The wrapper's end is on its own line after the source.
   return result.ok || result.error.line <= end.line ? result : sourceError(result.error.message, end);
 }
 

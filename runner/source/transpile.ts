@@ -4,12 +4,12 @@ import type { Position } from "./draft.ts";
 
 export type Transpiled =
   | { ok: true; code: string; mappings: string }
-  /** No position if the error is outside the source's lines. `isFinal`: trying another form is useless. */
+  /** Without a position if the error is outside the source's lines. `isFinal`: no other form can succeed. */
   | { ok: false; message: string; position?: Position; isFinal?: true };
 
 export const TRANSFORM_OPTIONS = {
   target: "es2024",
-  // The engine supports it; lowering would hide where errors came from.
+  // The engine supports this syntax; lowering it would hide where errors came from.
   supported: { using: true, "import-attributes": true },
   charset: "ascii",
   sourcefile: "script.ts",
@@ -27,12 +27,13 @@ const MAX_CODE_CHARS = 8 * 1024 * 1024;
 const TOO_LONG = `The source becomes more than ${MAX_CODE_CHARS / 1024 / 1024} MB of JavaScript: it has too much syntax that must be lowered for the engine, such as decorators.`;
 
 /**
- * The engine uses the last such comment: a source map of the script itself would map its errors to an unknown file.
+ * The engine uses the last such comment: a source map URL in the script itself would map its errors to an unknown
+ * file.
  */
 const NO_MAP = "\n//# sourceMappingURL=none";
 
 /**
- * Rejects only if the transpiler has ended, never for an error in the source. `linkedFrom` holds the mappings of a
+ * Rejects only if the transpiler has ended, never for an error in the source. `linkedFrom` contains the mappings of a
  * text that was transpiled before.
  */
 export async function transpile(

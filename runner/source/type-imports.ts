@@ -1,12 +1,12 @@
 /**
- * Removes type-only statements: TypeScript drops them anyway, and as imports they would make a body with `return` a
- * module.
+ * Removes type-only statements: TypeScript drops them anyway, and as imports they would turn a body with `return`
+ * into a module.
  */
 import { blank } from "./draft.ts";
 
 const START = /^[ \t]*import\s+type\b/gm;
 
-/** Linear: a text may begin many statements that never end. */
+/** Takes linear time: a text may start many statements that never end. */
 export function withoutTypeImports(text: string): string {
   const parts: string[] = [];
   let at = 0;

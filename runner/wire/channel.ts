@@ -1,21 +1,20 @@
 /**
- * Messages over a pair of byte streams: bounded, back-pressured, one listener at a time. Knows frames, but not their meaning, and
- * no process. Nothing that a peer sends makes it throw or hold more than one frame and one chunk.
+ * Messages over a pair of byte streams, with limits, back-pressure and one listener at a time. Knows frames but not
+ * their meaning, and no process. Nothing that a peer sends makes it throw or buffer more than one frame and one
+ * chunk.
  */
 import type { Readable, Writable } from "node:stream";
 import { createFrameReader, encodeFrameText, type Frame, FrameError, parseFrame } from "./frames.ts";
 import { ENVELOPE_DEPTH, PROTOCOL_LIMITS } from "./protocol.ts";
 
-/** Frames handled before other connections get a turn; a flood of tiny frames must not hold up the server. */
+/** Frames handled before other connections get a turn, so that a flood of tiny frames does not block the server. */
 const MAX_FRAMES_PER_TURN = 128;
 
 export interface ChannelLimits {
-  /** The largest frame of any kind, in bytes of JSON text. */
   maxFrameBytes: number;
   maxAttachmentBytes: number;
-  /** The deepest message of any kind. */
   maxDepth: number;
-  /** Bytes that may wait for a peer that does not read. Beyond that, `send` returns false. */
+  /** Limit for bytes that wait for a peer that does not read. Beyond it, `send` returns false. */
   maxQueuedBytes: number;
 }
 
@@ -26,7 +25,7 @@ const DEFAULT_LIMITS: ChannelLimits = {
   maxQueuedBytes: 64 * 1024 * 1024,
 };
 
-/** Why a channel closed: the peer `ended` it, or we `closed` it. */
+/** Why a channel closed: the peer ended it (`ended`), or we closed it (`closed`). */
 export type ChannelClose =
   | { kind: "ended" | "closed" }
   | { kind: "broken"; error: Error }
@@ -39,25 +38,26 @@ export interface ChannelListener {
 }
 
 export interface Channel {
-  /** Starts to read for `listener` and returns a function that detaches it. Without a listener, at most one chunk is read. */
+  /**
+   * Starts reading for `listener` and returns a function that detaches it. Without a listener, at most one chunk is
+   * read.
+   */
   attach(listener: ChannelListener): () => void;
   /**
-   * Queues a message, given as JSON text, with its attachment, which must not change any more. Returns false, queueing nothing, if
-   * the channel is closed or its queue is full.
+   * Queues a message, given as JSON text, with its attachment, which must not change afterwards. Returns false and
+   * queues nothing if the channel is closed or its queue is full.
    */
   send(json: string, attachment?: Uint8Array): boolean;
   /** Queues an encoded frame, in pieces. Returns like `send`. */
   sendFrame(pieces: readonly Buffer[]): boolean;
-  /** Resolves when the peer has read enough for more to be sent, or the channel has closed. Never rejects. */
+  /** Resolves when the peer has read enough that more can be sent, or the channel has closed. Never rejects. */
   writable(): Promise<void>;
-  /** Bytes read of messages that are not delivered yet. */
+  /** Bytes of messages that were read but not delivered. */
   readonly bufferedBytes: number;
-  /** Bytes queued that the peer has not read yet. */
   readonly queuedBytes: number;
   readonly isClosed: boolean;
-  /** True if something sent did not reach the peer, which was gone already. */
+  /** True if a sent message did not reach the peer, which was already gone. */
   readonly hasWriteFailed: boolean;
-  /** Destroys both streams. Idempotent. */
   close(): void;
 }
 
@@ -76,7 +76,7 @@ class StreamChannel implements Channel {
   readonly #limits: ChannelLimits;
   readonly #reader: ReturnType<typeof createFrameReader>;
   readonly #waiting = new Set<() => void>();
-  /** Chunks that came although reading was paused: Node resumes the streams of a process that has exited. */
+  /** Chunks that arrived although reading was paused: Node resumes the streams of a process that has exited. */
   readonly #backlog: Buffer[] = [];
   #listener: ChannelListener | null = null;
   #close: ChannelClose | null = null;
@@ -97,7 +97,7 @@ class StreamChannel implements Channel {
     input.on("end", () => this.#shut({ kind: "ended" }));
     input.on("error", (error) => this.#shut({ kind: "broken", error }));
     input.on("close", () => this.#shut({ kind: "ended" }));
-    // A peer that is gone shows on the reading side, after everything it wrote; the writing side only stops.
+    // The reading side reports that the peer is gone, after everything it wrote. The writing side only stops.
     output.on("error", () => {
       this.hasWriteFailed = true;
       this.#wakeWriters();
@@ -183,7 +183,10 @@ class StreamChannel implements Channel {
     this.#output.destroy();
   }
 
-  /** Returns the next message, or null if more bytes are needed or the bytes were malformed, which closes the channel. */
+  /**
+   * Returns the next message. Returns null if more bytes are needed, or if they were malformed, which closes the
+   * channel.
+   */
   #takeFrame(): Frame | null {
     const reader = this.#reader;
     try {
@@ -199,14 +202,14 @@ class StreamChannel implements Channel {
       return frame;
     } catch (error) {
       const cause = error instanceof FrameError ? error : new FrameError("malformed", String(error));
-      // A peer that is gone by now wrote this before: it counts, and nothing after it does.
+      // If the peer is gone, it wrote this earlier, so this violation counts and nothing after it does.
       if (this.#close === null) this.#setClose({ kind: "violation", cause });
       else this.#close = { kind: "violation", cause };
       return null;
     }
   }
 
-  /** Delivers the messages there are, in turns, and then the close. */
+  /** Delivers the buffered messages, in turns, and then the close. */
   #pump(): void {
     if (this.#isDelivering) return;
     const isDone = this.#deliver();
@@ -228,7 +231,6 @@ class StreamChannel implements Channel {
     }
   }
 
-  /** Returns false if more messages are left for the next turn. */
   #deliver(): boolean {
     this.#isDelivering = true;
     try {

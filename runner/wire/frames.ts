@@ -1,7 +1,7 @@
 /**
- * Frames: a 4-byte big-endian length and that many bytes of UTF-8 JSON. If the length's first bit is set, a 4-byte length of an
- * attachment follows it, and the attachment follows the JSON. Input is hostile: sizes are checked before memory is allocated, and
- * nesting before parsing.
+ * Frames: a 4-byte big-endian length and that many bytes of UTF-8 JSON. If the first bit of the length is set, the
+ * 4-byte length of an attachment follows it, and the attachment follows the JSON. Input is hostile: sizes are checked
+ * before memory is allocated, and nesting before parsing.
  */
 import { Buffer } from "node:buffer";
 import { measureDepth } from "../../kernel/json-depth.ts";
@@ -10,10 +10,12 @@ import { parseExactJson } from "../../sdk/exact-json.ts";
 
 export const FRAME_HEADER_BYTES = 4;
 const HAS_ATTACHMENT = 0x8000_0000;
-/** First buffer for a frame that arrives in pieces. It doubles as bytes arrive, never on the announced length alone. */
+/**
+ * First buffer for a frame that arrives in pieces. It doubles as bytes arrive and never trusts the announced length.
+ */
 const FIRST_PIECE_BYTES = 64 * 1024;
 
-/** `size` is a frame over its limit, `malformed` anything else. */
+/** `size` means a frame over its limit, `malformed` any other error. */
 export class FrameError extends Error {
   override readonly name = "FrameError";
   readonly kind: "size" | "malformed";
@@ -25,7 +27,6 @@ export class FrameError extends Error {
 
 export interface Frame {
   value: unknown;
-  /** Bytes of its JSON. */
   bytes: number;
   depth: number;
   /** A copy, owned by the receiver. */
@@ -37,18 +38,18 @@ export interface FrameReader {
   push(chunk: Uint8Array): void;
   /** Returns the next frame's JSON, valid until the next push, or null if more bytes are needed. @throws FrameError */
   next(): Buffer | null;
-  /** Attachment of the last frame, valid as long as its JSON. */
+  /** Attachment of the last frame, valid as long as the frame's JSON. */
   readonly attachment: Buffer | null;
   /** Bytes of frames that were not returned yet. */
   readonly bufferedBytes: number;
 }
 
-/** A buffer up to this size is reused for the next frame that arrives in pieces. */
+/** Buffers up to this size are reused for the next frame that arrives in pieces. */
 export const MAX_KEPT_PIECE_BYTES = 512 * 1024;
 
 /**
- * Cuts a byte stream into frames. Holds at most one pushed chunk and one frame of the largest size. If `isTrusted`, the memory of
- * an announced frame is allocated at once.
+ * Cuts a byte stream into frames. Buffers at most one pushed chunk and one frame of the largest size. If `isTrusted`,
+ * allocates memory for an announced frame at once.
  */
 export function createFrameReader(
   maxFrameBytes: number,
@@ -60,7 +61,7 @@ export function createFrameReader(
   const header = Buffer.alloc(2 * FRAME_HEADER_BYTES);
   let headerFilled = 0;
   let jsonBytes = 0;
-  /** Bytes of JSON and attachment; negative until the header is complete. */
+  /** Bytes of JSON and attachment. Negative until the header is complete. */
   let frameBytes = -1;
   let piece: Buffer | null = null;
   let pieceFilled = 0;
@@ -75,7 +76,6 @@ export function createFrameReader(
     return headerFilled === bytes;
   }
 
-  /** Returns whether the header is complete. */
   function readHeader(): boolean {
     if (headerFilled < FRAME_HEADER_BYTES) {
       if (!fillHeader(FRAME_HEADER_BYTES)) return false;
@@ -160,12 +160,12 @@ function requireSize(bytes: number, maxBytes: number, what: string): void {
   if (bytes === 0) throw new FrameError("malformed", `an empty ${what}`);
 }
 
-/** @throws what JSON.stringify throws (BigInt, cycles). */
+/** @throws the errors of JSON.stringify (BigInt, cycles) */
 export function encodeFrame(message: unknown): Buffer {
   return encodeFrameText(JSON.stringify(message));
 }
 
-/** Encodes JSON text, into `room` if it fits. Without the attachment, which follows the frame. */
+/** Encodes JSON text, into `room` if it fits. The caller appends the attachment. */
 export function encodeFrameText(text: string, attachmentBytes = 0, room?: Buffer): Buffer {
   const length = Buffer.byteLength(text);
   const headerBytes = attachmentBytes === 0 ? FRAME_HEADER_BYTES : 2 * FRAME_HEADER_BYTES;
@@ -179,22 +179,20 @@ export function encodeFrameText(text: string, attachmentBytes = 0, room?: Buffer
 }
 
 export interface PackageParts {
-  /** In parentheses, the last one on its own line. Latin-1, or UTF-16 if `isWide`. */
+  /** JavaScript in parentheses, the last one on a separate line. Latin-1, or UTF-16 if `isWide`. */
   source: Buffer;
   isWide: boolean;
-  /** V8's code cache, or empty. */
   cache: Buffer;
   /** Source mappings in UTF-8, or empty. */
   mappings: Buffer;
 }
 
 /**
- * A byte that no JSON text begins with, a byte for the width of the source, two lengths, and padding: V8 reads a code cache in
- * place only if its address is a multiple of eight.
+ * A byte that cannot begin JSON text, a byte for the width of the source, two lengths, and padding: V8 reads a code
+ * cache in place only if its address is a multiple of eight.
  */
 const PACKAGE_HEADER_BYTES = 16;
 
-/** Returns the pieces of a frame that holds a package. */
 export function encodePackage({ source, isWide, cache, mappings }: PackageParts): Buffer[] {
   const header = Buffer.alloc(FRAME_HEADER_BYTES + PACKAGE_HEADER_BYTES);
   header.writeUInt32BE(PACKAGE_HEADER_BYTES + cache.length + mappings.length + source.length, 0);
@@ -204,7 +202,6 @@ export function encodePackage({ source, isWide, cache, mappings }: PackageParts)
   return [header, cache, mappings, source];
 }
 
-/** Returns views of the payload of such a frame. */
 export function decodePackage(payload: Buffer): PackageParts {
   const cacheEnd = PACKAGE_HEADER_BYTES + payload.readUInt32BE(2);
   const mappingsEnd = cacheEnd + payload.readUInt32BE(6);
@@ -219,7 +216,7 @@ export function decodePackage(payload: Buffer): PackageParts {
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const CALL = '{"jsonrpc":"2.0","id":';
 
-/** @throws FrameError for broken UTF-8, broken JSON and nesting over `maxDepth`. */
+/** @throws FrameError for invalid UTF-8, invalid JSON or nesting over `maxDepth` */
 export function parseFrame(payload: Buffer, maxDepth: number): Frame {
   const depth = measureDepth(payload, maxDepth);
   if (depth > maxDepth)

@@ -1,33 +1,31 @@
 /**
- * Every message between the host and a child: JSON-RPC 2.0 in the frames of frames.ts, with attached pieces of files. The host
- * checks each message of a child against these schemas; the child imports only types. A connection serves one run, so no message
- * names an execution.
+ * Every message between the host and a child: JSON-RPC 2.0 in the frames of frames.ts, with file pieces attached. The
+ * host validates each message of a child against these schemas; the child imports only types. A connection serves one
+ * run, so messages do not name the execution.
  */
 import { z } from "zod";
 import { isJsonObject, runWarningSchema } from "#sdk";
 
-/** Raise it whenever a message changes shape: a child with another version is rejected. */
+/** Increase it whenever a message changes shape. A child with another version is rejected. */
 export const PROTOCOL_VERSION = 9;
 
-/** Limits of one connection. Configurable ones are defaults. */
 export const PROTOCOL_LIMITS = {
-  /** One frame from a child, except those under maxEndBytes. */
   maxMessageBytes: 1024 * 1024,
-  /** Frames such as `end` and `output`: their JSON text may be larger than the limit of the value. */
+  /** Limit for frames such as `end` and `output`, whose JSON text may exceed the value's limit. */
   maxEndBytes: 8 * 1024 * 1024,
-  /** All frames of one run from a child, without pieces of files. */
+  /** Limit for all frames of one run from a child, excluding file pieces. */
   maxTotalBytes: 64 * 1024 * 1024,
-  /** Nesting of a message, checked on the text before it is parsed. */
+  /** Maximum nesting of a message, checked on its text before parsing. */
   maxDepth: 64,
   maxResultDepth: 512,
   maxOutputBytes: 4 * 1024 * 1024,
   maxResultBytes: 4 * 1024 * 1024,
   maxFilePieceBytes: 256 * 1024,
-  /** Calls of one run for files and bodies, which do not count against `maxCalls`. */
+  /** File and body calls of one run, which do not count toward `maxCalls`. */
   maxFileCalls: 50_000,
 } as const;
 
-/** The message and its `params`, around a value. */
+/** Levels that the message and its `params` add around a value. */
 export const ENVELOPE_DEPTH = 2;
 
 export interface SessionLimits {
@@ -36,7 +34,7 @@ export interface SessionLimits {
   maxMessageBytes: number;
   maxEndBytes: number;
   maxTotalBytes: number;
-  /** Bytes passed on of each stream, and one more that shows the cut. */
+  /** Bytes of each stream to pass on. One more byte marks the cut. */
   maxStdoutBytes: number;
   maxStderrBytes: number;
 }
@@ -51,30 +49,28 @@ export const DEFAULT_SESSION_LIMITS: SessionLimits = {
   maxStderrBytes: 1024 * 1024,
 };
 
-/** Sets up the realm, alike in a process child and an isolate. */
 export interface StartParams {
-  /** A JavaScript expression for an async function that takes `module(specifier)` of runner/child/realm/imports.ts. */
+  /**
+   * A JavaScript expression for an async function that takes `module(specifier)` from runner/child/realm/imports.ts.
+   */
   code: string;
   /** Source map `mappings` from `code` to the submitted source, for stacks. */
   mappings: string;
   process: { id: number; ref: string | null };
-  /** JSON data that the script finds as `cyrnel.input`. */
   input?: unknown;
-  /** Replaces `input` if it has bigints: JSON text in which other numbers of that size have a fraction. */
+  /** Replaces `input` if it contains bigints: JSON text in which other numbers of that size have a fraction. */
   exactInput?: string;
-  /** 32 random bytes, base64: seed of `crypto.getRandomValues`. */
+  /** Seed of `crypto.getRandomValues`: 32 random bytes in base64. */
   seed: string;
-  /** Four integers from 0 to 2^32-1, not all zero: seed of `Math.random`. */
+  /** Seed of `Math.random`: four integers from 0 to 2^32-1, not all zero. */
   randomSeed: number[];
-  /** The script names a clock besides `Date` and `performance`, such as `Temporal`. */
+  /** True if the script names a clock besides `Date` and `performance`, such as `Temporal`. */
   readsWideClocks: boolean;
-  /** The files of the workspace. */
   files?: { name: string; size: number; contentType: string }[];
-  /** Digests of the imported packages, which follow in this order, one frame each (`encodePackage` of frames.ts). */
+  /** Digests of the imported packages, which follow in this order, one frame each (`encodePackage` in frames.ts). */
   packages?: string[];
-  /** Evaluates one package to make its code cache, instead of a script. */
+  /** Makes the child evaluate one package, instead of a script, to create its code cache. */
   makesCodeCache?: true;
-  /** The run to replay. */
   journal?: Journal;
   limits: {
     maxConcurrentCalls: number;
@@ -87,7 +83,7 @@ export interface StartParams {
   };
 }
 
-/** A failure on the host as a script may see it: never with a stack. */
+/** A host error in the form that a script may see, never with a stack. */
 export interface WireError {
   name: string;
   message: string;
@@ -97,25 +93,30 @@ export interface WireError {
   data?: Record<string, unknown>;
 }
 
-/** From the host. `start` comes once, after `ready`; replies follow calls; the child's `paused` follows `pause`. */
+/**
+ * Messages from the host. `start` comes once, after `ready`; replies follow calls; the child sends `paused` after
+ * `pause`.
+ */
 export type HostMessage =
   | { jsonrpc: "2.0"; method: "start"; params: StartParams }
-  /** `pause` freezes the script after its turn, until `resume`. The child replies to `waiting` with `waiting`. */
+  /**
+   * `pause` freezes the script after its turn, until `resume`. The child replies to `waiting` with a message of the
+   * same name.
+   */
   | { jsonrpc: "2.0"; method: "pause" | "resume" | "waiting" }
   /** With `exact`, integers beyond the safe range become bigints; other numbers of that size have a fraction. */
   | { jsonrpc: "2.0"; id: number; result: unknown; exact?: true }
   | { jsonrpc: "2.0"; id: number; error: { code: number; message: string; data: WireError } };
 
-/** What a replay needs besides seeds and replies. */
+/** Data that a replay needs besides seeds and replies. */
 export const journalSchema = z.strictObject({
   /** Events that reached the script, in order: the id of an answered call, or minus the id of a timer. */
   events: z.array(z.int()).max(50_000),
-  /** Readings of the clock, in milliseconds since 1970. */
   readings: z.array(z.number()).max(100_000),
 });
 export type Journal = z.infer<typeof journalSchema>;
 
-/** Methods that carry contents of files, which the log of calls does not keep. */
+/** Methods that transfer file contents, which the call log does not store. */
 export const FILE_METHODS: ReadonlySet<CallMethod> = new Set([
   "readFile",
   "writeFile",
@@ -133,11 +134,10 @@ const limit = z.int().min(1).max(200).optional();
 /** Not a zod record, which would copy the object without a member called `__proto__`. */
 const jsonObject = z.custom<Record<string, unknown>>(isJsonObject, "expected an object");
 
-/** Parameters of the calls that a script can make, by method. */
 export const callParamsSchemas = {
   /**
-   * With `saveAs` the reply is `{answer, size}`, the bytes of the file or null if the tool saved nothing. A request of `fetch` has
-   * the serviceId `fetch` and an empty toolId.
+   * With `saveAs`, the reply is `{answer, size}`, where `size` is the file's size in bytes, or null if the tool saved
+   * nothing. A `fetch` request has the serviceId `fetch` and an empty toolId.
    */
   invoke: z.strictObject({
     serviceId: identifier,
@@ -155,7 +155,10 @@ export const callParamsSchemas = {
     message: z.string().min(1).max(10_000),
     schema: jsonObject.optional(),
   }),
-  /** The reply is `{bytes}` with as many attached, or `{text, bytes}` with `asText`, which ends at a whole character. */
+  /**
+   * The reply is `{bytes}` with that many bytes attached. With `asText` it is `{text, bytes}`, where the text ends at
+   * a complete character.
+   */
   readFile: z.strictObject({
     name: fileName,
     offset: z.int().min(0),
@@ -163,14 +166,13 @@ export const callParamsSchemas = {
     asText: z.literal(true).optional(),
   }),
   /**
-   * Pieces of one write share its number, counted by the child. The last one has no `more`; `discard` drops them all. The data is
-   * attached, or in `text`. The reply is `{size}`.
+   * All pieces of a write share its number, which the child counts. The last piece has no `more`; `discard` drops all
+   * of them. The data is attached, or in `text`. The reply is `{size}`.
    */
   writeFile: z.strictObject({
     name: fileName,
     write: z.int().min(1),
     mode: z.enum(["replace", "append", "patch", "discard"]),
-    /** Offset in the file for `patch`. */
     at: z.int().min(0).optional(),
     more: z.literal(true).optional(),
     text: z.string().optional(),
@@ -179,7 +181,10 @@ export const callParamsSchemas = {
   /** The reply is `{size}`, as for `resizeFile`. */
   copyFile: z.strictObject({ name: fileName, to: fileName, moves: z.literal(true).optional() }),
   resizeFile: z.strictObject({ name: fileName, size: z.int().min(0) }),
-  /** Reads the streaming body of an `invoke`. The reply is `{base64}`, the next piece, or null at the end. Canceling `call` closes it. */
+  /**
+   * Reads the streaming body of an `invoke`. The reply is `{base64}` with the next piece, or null at the end.
+   * Canceling `call` closes the body.
+   */
   readBody: z.strictObject({ call: z.int().min(1) }),
 } as const;
 export type CallMethod = keyof typeof callParamsSchemas;
@@ -204,7 +209,7 @@ const text = z.strictObject({ text: z.string() });
 
 const attackAnswers = z.array(z.number()).max(100);
 
-/** First message of a child: its locks are on, so the host can verify it from outside. */
+/** First message of a child. Its locks are on, so the host can verify it from outside. */
 export const bootedParamsSchema = z.strictObject({
   protocol: z.int(),
   node: z.string().max(50),
@@ -213,13 +218,12 @@ export const bootedParamsSchema = z.strictObject({
 });
 export type BootedParams = z.infer<typeof bootedParamsSchema>;
 
-/** Second message: the child is ready for its script. */
 export const readyParamsSchema = z.strictObject({
-  /** Layers of docs/security.md that the child says it obtained by itself. */
+  /** Layers of docs/security.md that the child claims to have set up itself. */
   layers: z.array(z.int().min(0).max(8)).max(9),
-  /** True if V8 accepted the realm's code cache; false only costs time. */
+  /** True if V8 accepted the realm's code cache. If not, the start only takes longer. */
   codeCache: z.boolean(),
-  /** Forked from a zygote, whose V8 flags need other code caches. */
+  /** Set for a fork of a zygote, whose V8 flags require other code caches. */
   isFork: z.literal(true).optional(),
 });
 export type ReadyParams = z.infer<typeof readyParamsSchema>;
@@ -230,11 +234,10 @@ const scriptErrorSchema = z.strictObject({
   stack: z.string().max(100_000),
   line: z.int().positive().optional(),
   column: z.int().positive().optional(),
-  /** Name of the source file in the workspace, unless it is the submitted one. */
+  /** Name of the source file in the workspace. Absent for the submitted one. */
   file: z.string().max(255).optional(),
 });
 
-/** How a script ended, as its realm reports it. */
 export const endParamsSchema = z.discriminatedUnion("ok", [
   z.strictObject({ ok: z.literal(true), result: z.unknown().optional() }),
   z.strictObject({
@@ -255,7 +258,7 @@ const waitingParamsSchema = z.strictObject({
   calls: z
     .array(
       z.strictObject({
-        /** Zero for a timer. */
+        /** Id of the call, or zero for a timer. */
         id: z.int().min(0).max(1_000_000_000),
         line: z.int().positive(),
         file: z.string().max(255).optional(),
@@ -269,25 +272,27 @@ export const childMessageSchema = z.union([
   z.discriminatedUnion("method", [
     notification("booted", bootedParamsSchema),
     notification("ready", readyParamsSchema),
-    /** `level` names the console method if it is not the usual one of the stream. */
+    /** `level` names the console method, unless it is the stream's usual one. */
     notification("stdout", text.extend({ level: z.literal("debug").optional() })),
     notification("stderr", text.extend({ level: z.literal("warn").optional() })),
-    /** Base64; comes before `end`. */
+    /** The data is base64. Comes before `end`. */
     notification("codeCache", codeCacheParamsSchema),
     notification("output", z.strictObject({ value: jsonObject })),
     notification("warning", runWarningSchema.strict()),
-    /** Comes before `end`: counts the warnings beyond those sent. */
+    /** Counts the warnings that were not sent. Comes before `end`. */
     notification("warningsDropped", z.strictObject({ count: z.int().positive() })),
     notification("end", endParamsSchema),
     /** The script is frozen. `journal` is null if the run cannot be replayed. */
     notification("paused", z.strictObject({ journal: journalSchema.nullable() })),
-    /** Replay has caught up; the script runs live from here. */
     notification("live", z.strictObject({})),
-    /** A replayed script did something else than before; `what` completes "the script …". */
+    /** A replayed script behaves differently than before. `what` completes "the script …". */
     notification("diverged", z.strictObject({ what: z.string().min(1).max(1000) })),
-    /** Names the calls that the script has waited for longest, with their lines. */
+    /** Lists the calls that the script has waited for longest, with their lines. */
     notification("waiting", waitingParamsSchema),
-    /** The script aborted this call, whose reply still comes or was sent already. A call canceled by its next id is logged but not made. */
+    /**
+     * The script aborted this call, whose reply still comes or was already sent. If the id is the next one, that call
+     * is logged but not made.
+     */
     notification("cancel", z.strictObject({ id: callId })),
     callMessage("invoke"),
     callMessage("discoverServices"),

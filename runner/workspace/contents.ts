@@ -1,6 +1,6 @@
 /**
- * Contents of one run's files: lists of extents of given files and of the spool. Contents are immutable, and those
- * derived from each other share their extents. Knows no names.
+ * Contents of one run's files: lists of extents from input files and the spool. Contents are immutable, and those
+ * derived from each other share their extents. Independent of file names.
  */
 import type { Spool } from "./spool.ts";
 
@@ -20,8 +20,8 @@ export interface Content {
 }
 
 /**
- * Minimum size of every extent but the last: shorter ones are copied together with what follows. So reads cross few
- * extents, however small a script's writes are, and a file has no more extents than its size allows.
+ * Minimum size of every extent but the last: shorter ones are copied together with what follows. Reads therefore
+ * cross few extents, however small a script's writes are, and a file's size limits its number of extents.
  */
 const MIN_EXTENT_BYTES = 4096;
 
@@ -107,7 +107,7 @@ export function createContents(spool: Spool) {
       data.length === 0 ? before : attach(before, [await store(data)]),
     async patch(before: Content, added: Content, at: number): Promise<Content> {
       const head = await resize(before, at);
-      // Starts a new list: copies of `before` would see extents appended to theirs.
+      // Starts a new list: copies of `before` would see extents appended to its list.
       const own = { extents: { list: extentsOf(head), size: head.size }, size: head.size };
       const patched = await attach(own, extentsOf(added));
       return attach(patched, extentsOf(before, at + added.size));

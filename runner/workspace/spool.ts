@@ -1,6 +1,6 @@
 /**
- * Stores what runs write in temporary files without names, so that nothing is left when this process ends, however it
- * ends. All open spools share a limit of bytes.
+ * Stores what runs write in unlinked temporary files, so that nothing remains when this process ends, however it
+ * ends. All open spools share a byte limit.
  */
 import { randomUUID } from "node:crypto";
 import { type FileHandle, mkdir, open, unlink } from "node:fs/promises";
@@ -9,10 +9,10 @@ import path from "node:path";
 import { WORKSPACE_LIMIT_ERROR } from "#kernel/file-names.ts";
 import { createSharedRoom, KEPT_DIVISOR } from "../shared-room.ts";
 
-/** Which limit a write exceeded: the run's own, or the spool shared by all runs. */
+/** Which limit a write exceeded: the run's own, or that of the spool, which all runs share. */
 export type WorkspaceLimit = "artifacts" | "spool";
 
-/** Thrown when a script writes more than its run may, or more than the spool has room for. */
+/** Thrown when a script's write exceeds the run's limit or the spool's free space. */
 export class WorkspaceLimitError extends Error {
   override readonly name = WORKSPACE_LIMIT_ERROR;
   readonly limit: WorkspaceLimit;
@@ -24,20 +24,20 @@ export class WorkspaceLimitError extends Error {
 }
 
 export interface Spool {
-  /** Rejects with a WorkspaceLimitError if there is no room; then nothing was written. */
+  /** Rejects with a WorkspaceLimitError if there is not enough space; then nothing was written. */
   write(data: Uint8Array, at: number): Promise<void>;
   read(at: number, length: number): Promise<Buffer>;
   close(): Promise<void>;
 }
 
 export interface Spools {
-  /** The first write creates the file. `key` identifies the caller whose share of the room it uses. */
+  /** The first write creates the file. `key` identifies the caller whose share of the space it uses. */
   open(key?: string): Spool;
 }
 
 export interface SpoolOptions {
   folder: string;
-  /** Limit for all open spools; null for the size of the disk. */
+  /** Limit for all open spools; null to use the size of the disk. */
   maxBytes: number | null;
 }
 
@@ -116,7 +116,7 @@ async function writeWhole(handle: FileHandle, data: Uint8Array, at: number): Pro
   }
 }
 
-/** Describes the error for the script's author, without paths of the server. */
+/** Describes the error for the script's author, without server paths. */
 function explain(error: unknown): Error {
   const { code = "unknown" } = error as NodeJS.ErrnoException;
   if (code === "ENOSPC" || code === "EDQUOT") {

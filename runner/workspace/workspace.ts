@@ -1,6 +1,6 @@
 /**
- * The files of one run on the host: given files are read where they are stored, written ones are kept in a spool. A
- * name that a script chose is a key of a map here and is never opened.
+ * One run's files on the host: input files are read where they are stored, written ones go to a spool. A name chosen
+ * by a script is only a map key here and is never opened.
  */
 
 import { contentTypeOf, createFolders } from "#kernel/file-names.ts";
@@ -23,7 +23,7 @@ export interface StoredFile extends WorkspaceFile {
 
 export interface WorkspaceOptions {
   files: readonly StoredFile[];
-  /** Limits the bytes that were written and not replaced since. */
+  /** Limits the written bytes that have not been replaced since. */
   maxBytes: number;
   maxFiles: number;
   spools?: Spools;
@@ -31,7 +31,7 @@ export interface WorkspaceOptions {
 }
 
 const READ_BYTES = 256 * 1024;
-/** A run may write this many times what it may keep, by replacing what it wrote before. */
+/** A run that replaces files may write this many times its limit in total. */
 const MAX_REWRITES = 8;
 
 interface File extends Content {
@@ -49,13 +49,13 @@ export class Workspace implements AsyncDisposable {
   #isShared = false;
   readonly #written = new Set<string>();
   #keptBytes = 0;
-  /** Writes whose last piece has not arrived. */
+  /** Writes whose last chunk has not arrived. */
   readonly #unfinished = new Map<number, { name: string; content: Content }>();
   #unfinishedBytes = 0;
   #writtenBytes = 0;
-  /** Resolves when all changes so far are made, one after another. */
+  /** Resolves when all queued changes have been made, one after another. */
   #changes: Promise<unknown> = Promise.resolve();
-  /** Numbers of the host's own writes are negative, those of scripts positive. */
+  /** The host's own writes have negative numbers, those of scripts positive ones. */
   #lastSave = 0;
   #isDisposed = false;
   #exceeded: WorkspaceLimit | null = null;
@@ -75,7 +75,7 @@ export class Workspace implements AsyncDisposable {
     return this.#exceeded;
   }
 
-  /** Returns fewer bytes than `length` at the end of the file. Rejects with code `file_not_found`. */
+  /** Returns fewer bytes than `length` only at the end of the file. Rejects with code `file_not_found`. */
   async read(name: string, offset: number, length: number): Promise<Uint8Array> {
     // Queued, so that it includes every write requested before, however slow the disk is.
     const file = await this.#queue(() => this.#find(name));
@@ -114,7 +114,7 @@ export class Workspace implements AsyncDisposable {
     return this.#queue(() => this.#drop(name));
   }
 
-  /** Throws with code `invalid_file_name` if no file of this name could be written now. */
+  /** Throws with code `invalid_file_name` if no file with this name could be written now. */
   checkName(name: string): void {
     requireFileName(name);
     if (this.#named.has(name)) return;
@@ -126,9 +126,9 @@ export class Workspace implements AsyncDisposable {
   }
 
   /**
-   * Writes all of these bytes as a file, or changes nothing. Returns what was written, which stays the same when the
-   * name is written again. `turn` decides its place among reads and writes. Rejects like `write`, and as `bytes`
-   * does.
+   * Writes all of these bytes as a file, or changes nothing. Returns the written content, which stays the same when
+   * the name is written again. `turn` decides its place among reads and writes. Rejects like `write`, or if `bytes`
+   * throws.
    */
   async save(name: string, bytes: AsyncIterable<Uint8Array>, turn?: SaveTurn): Promise<StoredFile> {
     this.#lastSave -= 1;
@@ -159,7 +159,7 @@ export class Workspace implements AsyncDisposable {
     };
   }
 
-  /** Returns the complete written files, in the order of first writing. They can be read until the workspace is disposed. */
+  /** Returns the complete written files in order of first writing, readable until the workspace is disposed. */
   artifacts(): StoredFile[] {
     return [...this.#written].map((name) => this.#toStored(name, this.#find(name)));
   }
@@ -218,7 +218,7 @@ export class Workspace implements AsyncDisposable {
     if (this.#written.delete(name)) this.#keptBytes -= size;
   }
 
-  /** Counts what the run keeps, unfinished writes, and what is about to be added. */
+  /** Counts the run's stored bytes and files, unfinished writes, and what is about to be added. */
   #checkLimits(addedBytes = 0, addedFiles = 0): void {
     const bytes = this.#keptBytes + this.#unfinishedBytes + addedBytes;
     const count = this.#written.size + this.#unfinished.size + addedFiles;

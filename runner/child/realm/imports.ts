@@ -1,4 +1,4 @@
-/** What `import` finds in a script: modules of the realm, whose code is loaded with the first of them. */
+/** Resolves a script's imports to modules of the realm, which are loaded on first use. */
 
 import { loadFiles } from "./host/call-files.ts";
 import { RealmError, StringOf } from "./primordials.ts";
@@ -9,15 +9,15 @@ import { showPackages } from "./stacks.ts";
 let find: ((specifier: string) => unknown) | undefined;
 let open: (text: string) => unknown;
 
-/** `openPackage`: of the embedder, see README.md. It is held in closures of the realm, as `emit` is. */
+/** `openPackage` is the embedder's `open` (see README.md). Like `emit`, it must stay in closures of the realm. */
 export function connectPackages(openPackage: (text: string) => unknown): void {
   open = openPackage;
   showPackages((digest) => open(`mappings ${digest}`));
 }
 
 /**
- * Given to the script's function, which is made of all its source files: answers the namespace of a built-in module, or
- * under `cyrnel:link` the function that links those files.
+ * Passed to the script's function, which contains all its source files. Returns the namespace of a built-in module
+ * or, for `cyrnel:link`, the function that links the files.
  */
 export function importModule(specifier: string): unknown {
   find ??= (require("./modules/index.ts") as typeof import("./modules/index.ts")).createModules({
@@ -29,15 +29,18 @@ export function importModule(specifier: string): unknown {
   return find(specifier);
 }
 
-/** Loads what most imports and prints need and no run has to do with, for a zygote: its forks have it. */
+/**
+ * Loads the libraries that most imports and prints need, so that a zygote's forks share them. They must not depend on
+ * a run.
+ */
 export function preload(): void {
   loadFormatter();
   importModule("cyrnel:link");
-  // `RegExp.lastMatch` and its like are of the last match in a context, and a script's first is its own.
+  // `RegExp.lastMatch` and the like show the last match in a context. This one hides the realm's from the script.
   /(?:)/.test("");
 }
 
-/** What a call of `import()` rejects with that leads to nothing. */
+/** Returns the error with which `import()` rejects if it finds no module. */
 export function importError(specifier: unknown): Error {
   return new RealmError(
     `import(${quote(StringOf(specifier))}) finds nothing: a script can import files of its workspace, modules such as node:fs and node:path, and packages that are installed, by a literal name. Use the globals there are, and services through tools.<service>.<tool>(parameters).`,

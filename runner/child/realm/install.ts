@@ -1,6 +1,6 @@
 /**
- * Entry of the bundle: makes the globals of a script in the context it is evaluated in, and hands the embedder the
- * functions of README.md.
+ * Entry of the bundle: defines a script's globals in the context that evaluates it, and returns the functions in
+ * README.md to the embedder.
  */
 
 import { createCyrnel } from "./host/cyrnel.ts";
@@ -24,7 +24,7 @@ import { lockStacks } from "./stacks.ts";
 import { timerGlobals } from "./timers.ts";
 import { recordHandled, recordRejection } from "./unawaited.ts";
 
-/** What a context brings along that a script must not have. */
+/** Built-ins of a context that a script must not have. */
 const REMOVED = ["SharedArrayBuffer", "Atomics"];
 
 export function install(
@@ -39,7 +39,7 @@ export function install(
     ReflectDeleteProperty(globalThis, REMOVED[index] as string);
   if (allowWasm === true) {
     allowWaitingOnItsOwn();
-    // What the engine does in threads comes back in no order that could be kept.
+    // Work in the engine's threads completes in no reproducible order.
     giveUpJournal();
   } else ReflectDeleteProperty(globalThis, "WebAssembly");
   ReflectDeleteProperty(Object.prototype, "__proto__");
@@ -62,7 +62,6 @@ export function install(
   });
 }
 
-/** Copies members with their getters. */
 function defineAll(members: object): void {
   const keys = ObjectKeys(members);
   for (let index = 0; index < keys.length; index++) {

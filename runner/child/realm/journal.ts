@@ -1,7 +1,7 @@
 /**
- * What a replay needs: the order in which replies and timers reached the script, and every reading of the clock.
- * Kept from the start, given out when the run is paused; a run that outgrows the bounds can only be resumed where it is. A
- * repeated run gets all of it in that order, whenever the host sends it, and then goes on live.
+ * Data for a replay: the order in which replies and timers reached the script, and every clock reading. Recorded from
+ * the start and sent when the run is paused. A run that exceeds the limits can only be resumed in its process. A
+ * replayed run gets everything in the same order, whenever the host sends it, and then continues live.
  */
 import type { Journal } from "../../wire/protocol.ts";
 import {
@@ -15,16 +15,14 @@ import {
 } from "./primordials.ts";
 import { sendDiverged, sendLive, sendTimer } from "./sending.ts";
 
-/** Deliveries to a script that are kept: replies and timers. */
 const MAX_EVENTS = 50_000;
-/** Readings of the clock that are kept. */
 const MAX_READINGS = 100_000;
 const FIRST_LENGTH = 64;
 
-/** Numbers in order, in memory no script can put setters on. */
+/** List of numbers in memory where no script can define setters. */
 interface NumberLog {
   add(value: number): void;
-  /** JSON text of an array; null when there were more than it keeps. */
+  /** Returns the JSON text of an array, or null if there were more numbers than the limit. */
   encode(): string | null;
 }
 
@@ -60,17 +58,17 @@ const events = createNumberLog(MAX_EVENTS);
 const readings = createNumberLog(MAX_READINGS);
 let isComplete = true;
 
-/** Something happens in this run that no journal can hold. */
+/** Stops recording, because the run does something that cannot be replayed. */
 export function giveUpJournal(): void {
   isComplete = false;
 }
 
-/** A reply reached the script: the call's id, from 1. */
+/** Records that a reply reached the script. Call ids start at 1. */
 export function recordReply(callId: number): void {
   events.add(callId);
 }
 
-/** A timer reached the script: its id, from 1. */
+/** Records that a timer reached the script. Timer ids start at 1. */
 export function recordTimer(timerId: number): void {
   events.add(-timerId);
 }
@@ -87,20 +85,18 @@ export function encodeJournal(): string {
   return `{"events":${eventsText},"readings":${readingsText}}`;
 }
 
-/** No timer of a script has this id: firing it delivers what is due here, and brings the end of a turn. */
+/** No timer of a script has this id. Firing it delivers a due event and ends a turn. */
 export const WAKE_TIMER_ID = 0;
 
-/** What is done with what is due. */
 interface Deliveries {
   reply(callId: number, message: object): void;
   timer(timerId: number): void;
   isTimerArmed(timerId: number): boolean;
   isCallOpen(callId: number): boolean;
-  /** The journal is used up. */
   goLive(): void;
 }
 
-/** Replies that came before their turn, in the order they came. */
+/** Replies that arrived early, in order of arrival. */
 interface Held {
   id: number;
   next: Held | null;
@@ -124,12 +120,12 @@ export function startReplay(from: Journal): void {
   journal = from;
 }
 
-/** Whether the order of things is that of a journal: nothing else may reach the script. */
+/** Returns whether the journal decides what reaches the script next. */
 export function isReplaying(): boolean {
   return journal !== null;
 }
 
-/** The clock's next answer; undefined once the journal has no more. */
+/** Returns the next clock reading, or undefined once the journal has no more. */
 export function nextReading(): number | undefined {
   if (journal === null) return undefined;
   if (readingAt < journal.readings.length) return journal.readings[readingAt++];
@@ -137,7 +133,6 @@ export function nextReading(): number | undefined {
   return undefined;
 }
 
-/** Keeps a reply until it is due. */
 export function holdReply(id: number, message: object): void {
   mapSet(messages, id, message);
   const held = { id, next: null };
@@ -150,7 +145,7 @@ export function hasHeldReplies(): boolean {
   return oldest !== null;
 }
 
-/** The end of a turn: asks to be woken when something is due. */
+/** Ends a turn: asks to be woken if an event is due. */
 export function advance(): void {
   if (hasDiverged) return;
   if (journal === null) {
@@ -175,19 +170,18 @@ export function advance(): void {
     diverge(`has not made call ${StringOf(event)}, which was answered before`);
 }
 
-/** Whether the journal has more that reached the script: then the run went on. */
+/** Returns whether the journal has more events, which means that the original run continued. */
 export function wentOn(): boolean {
   return journal !== null && nextEvent(journal) !== undefined;
 }
 
-/** Whether the script settles before the journal is used up; if so, it is told. */
+/** Returns whether the script settles before the journal is used up, and if so reports the divergence. */
 export function endsEarly(): boolean {
   if (!wentOn()) return false;
   diverge("ends earlier than before");
   return true;
 }
 
-/** Delivers one thing. */
 export function wakeUp(): void {
   isWakeDue = false;
   if (hasDiverged) return;
@@ -205,7 +199,7 @@ function wake(): void {
   sendTimer(WAKE_TIMER_ID, 0);
 }
 
-/** By its length: a script may have put something behind the end of every array. */
+/** Checks the length first, because a script may have put a value on Array.prototype. */
 function nextEvent({ events }: Journal): number | undefined {
   return eventAt < events.length ? events[eventAt] : undefined;
 }
@@ -224,7 +218,7 @@ function deliverHeld(id: number): void {
   deliveries.reply(id, message);
 }
 
-/** Told once; the host then ends the run. `what` completes "the script …". */
+/** Reports a divergence once, and the host ends the run. `what` completes "the script …". */
 function diverge(what: string): void {
   if (hasDiverged) return;
   hasDiverged = true;

@@ -1,6 +1,6 @@
 /**
- * For embedders that tell of an unhandled rejection without its promise: finds out when code comes to the promise after all. Whatever handles a
- * promise reads its `constructor` first, which becomes a getter with the first such rejection.
+ * Detects late handlers for embedders that report an unhandled rejection without its promise. Any code that handles a
+ * promise first reads its `constructor`, which becomes a getter at the first such rejection.
  */
 import { defineHidden, ObjectDefineProperty, promiseThen, RealmPromise } from "./primordials.ts";
 
@@ -8,7 +8,7 @@ const settled = new RealmPromise<void>((resolve) => resolve());
 let isWatching = false;
 let isOwnLook = false;
 
-/** `handled` gets the reason of each promise that was rejected before code came to it. */
+/** Calls `handled` with the reason of each rejected promise that code handles later. */
 export function watchForHandlers(handled: (reason: unknown) => void): void {
   if (isWatching) return;
   isWatching = true;
@@ -25,7 +25,7 @@ export function watchForHandlers(handled: (reason: unknown) => void): void {
   } as PropertyDescriptor);
 }
 
-/** The reaction to a promise that is settled comes before one that is asked for later. */
+/** Reactions to a settled promise run before one that is added later. */
 function look(promise: Promise<unknown>, handled: (reason: unknown) => void): void {
   let wasSettled = true;
   isOwnLook = true;
@@ -37,7 +37,7 @@ function look(promise: Promise<unknown>, handled: (reason: unknown) => void): vo
       wasSettled = false;
     });
   } catch {
-    // Something that only inherits from a promise.
+    // The object only inherits from a promise.
   } finally {
     isOwnLook = false;
   }

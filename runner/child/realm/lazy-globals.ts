@@ -1,7 +1,7 @@
 /**
- * Globals whose code is loaded with their first use: nothing of it is evaluated at start. Each is a getter that
- * replaces itself by the value; assigning replaces it too. The modules behind them get what they need of the realm
- * as arguments: importing it would make all of it load late.
+ * Globals that are loaded on first use; none of their code runs at start. Each is a getter that replaces itself with
+ * the value; so does assignment. Their modules receive what they need of the realm as arguments, because importing it
+ * would make the whole realm lazy.
  */
 
 import {
@@ -47,7 +47,6 @@ const loaders: Record<string, Loader> = {
     ),
 };
 
-/** All of one library. */
 const STREAMS = [
   "ReadableStream",
   "ReadableStreamDefaultReader",
@@ -92,7 +91,7 @@ for (let index = 0; index < names.length; index++) {
     __proto__: null,
     get() {
       const value = (loaders[name] as Loader)();
-      // The bundle's own names are shortened.
+      // Restores the name that the bundler shortened.
       if (typeof value === "function") {
         ObjectDefineProperty(value, "name", { __proto__: null, value: name } as PropertyDescriptor);
       }

@@ -1,9 +1,8 @@
-/** What one run of the realm was told by `start`: its limits and its process. */
 import type { StartParams } from "../../wire/protocol.ts";
 
 export type Limits = StartParams["limits"];
 
-/** Nesting of parameters, outputs and schemas; the host adds the levels of the message around them. */
+/** Deepest nesting of parameters, outputs and schemas. The host adds the levels of the message around them. */
 export const MAX_VALUE_DEPTH = 64;
 export const MAX_RESULT_DEPTH = 512;
 
@@ -21,5 +20,5 @@ export const run: Pick<StartParams, "limits" | "process" | "seed" | "input" | "f
   seed: "",
 };
 
-/** Whether the formatter of `console` is at work: only then do the nodes of `tools` tell their path. */
+/** True while the formatter of `console` runs. Only then do nodes of `tools` show their path. */
 export const inspection = { active: false };

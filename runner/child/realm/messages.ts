@@ -1,6 +1,6 @@
 /**
- * What the embedder tells the realm: `start`, replies, timers, `pause` and `resume`, as JSON text; and the end of a turn.
- * A paused run is frozen: neither a timer nor a reply reaches the script until it is resumed.
+ * Handles messages from the embedder: `start`, replies, timers, `pause` and `resume`, as JSON text, and the end of a
+ * turn. While a run is paused, neither timers nor replies reach the script.
  */
 import type { Journal, StartParams } from "../../wire/protocol.ts";
 import { countOpenCalls, isCallOpen, listWaiting, settleCall, takeBytesOf } from "./host/calls.ts";
@@ -43,7 +43,7 @@ import {
 
 let started = false;
 let pause: "no" | "due" | "frozen" = "no";
-/** Timers that were due while the run was frozen. */
+/** Timers that were due while the run was paused. */
 let parked: ParkedTimer | null = null;
 
 interface ParkedTimer {
@@ -59,7 +59,7 @@ const LEFT: LeftWork = {
 
 connectReplay({ reply: settleCall, timer: fireTimer, isTimerArmed, isCallOpen, goLive: startTimers });
 
-/** `main` only with `start`: the script's async function, or the message of the error compiling it gave. */
+/** `main` comes only with `start`: the script's async function, or the message of its syntax error. */
 export function receive(text: string, main: unknown): void {
   if (hasEnded()) return;
   try {
@@ -71,12 +71,12 @@ export function receive(text: string, main: unknown): void {
   }
 }
 
-/** Nothing of the script is running, no microtask is waiting, every unhandled rejection was handed over. */
+/** Requires that no script code is running, no microtask is waiting, and every unhandled rejection was reported. */
 export function takeTurn(): void {
   if (!started || pause === "frozen") return;
   endTurn(LEFT);
   if (hasEnded()) return;
-  // What was done before a pause has to be done again before the next one.
+  // A replay repeats everything up to an earlier pause before it can pause again.
   if (pause === "due" && !isReplaying()) {
     pause = "frozen";
     sendPaused(encodeJournal());
@@ -100,7 +100,6 @@ function dispatch(message: object, main: unknown): void {
   else if (method === "waiting") publishWaiting();
 }
 
-/** The host names what a run waited for that ran out of time. */
 function publishWaiting(): void {
   let text = listWaiting();
   const timer = text === "" ? locateAwaitedTimer() : undefined;
@@ -114,14 +113,13 @@ function handleTimer(id: number): void {
   else if (!isReplaying()) fireTimer(id);
 }
 
-/** Asks for the timers that came meanwhile once more. */
 function resume(): void {
   pause = "no";
   for (let timer = parked; timer !== null; timer = timer.next) sendTimer(timer.id, 0);
   parked = null;
 }
 
-/** Freezes JSON data, whose nesting the host has bounded. */
+/** Freezes JSON data. The host limits its nesting. */
 function freezeData(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   const keys = ObjectKeys(value);

@@ -1,6 +1,7 @@
 /**
- * How the run ends: the first outcome wins, and a failure is sent at once. A script that returns is waited for until nothing that it has
- * begun is left (README.md: "The end of a run"); then a rejection that no code has handled still fails the run.
+ * Decides how the run ends: the first outcome wins, and a failure is sent immediately. After a script has returned,
+ * the run waits for the work that it started (README.md: "The end of a run"). A rejection that is still unhandled
+ * then fails the run.
  */
 
 import type { EndParams } from "../../wire/protocol.ts";
@@ -29,26 +30,25 @@ import {
   sendHeldWarnings,
 } from "./warnings.ts";
 
-/** What is left to be done. */
 export interface LeftWork {
-  /** Calls, and timers of code that continued after one: a run does not end before them. */
+  /**
+   * Returns whether there are calls, or timers set by code that continued after one. A run does not end before them.
+   */
   isOpen(): boolean;
-  /** That, or any timer: the script may still settle. */
+  /** Returns whether there are calls or any timers, so that the script may still settle. */
   canContinue(): boolean;
-  /** Reports what the end of the run drops. */
   warnOfDropped(): void;
 }
 
 let returned: { value: unknown } | null = null;
-/** JSON text of `end`. */
 let result: string | null = null;
-/** Warnings about it, sent with the end: the result may be written again until then. */
+/** Warnings about the result, held back until the end because the result may be encoded again. */
 let resultWarnings: HeldWarnings | null = null;
 let isSealed = false;
 let draining = false;
 let mayWaitOnItsOwn = false;
 
-/** With WebAssembly the engine itself settles promises, outside of every call of the embedder. */
+/** With WebAssembly, the engine settles promises by itself, without a call from the embedder. */
 export function allowWaitingOnItsOwn(): void {
   mayWaitOnItsOwn = true;
 }
@@ -57,21 +57,20 @@ function sendEnd(params: string): void {
   sendLast(params, countDroppedWarnings());
 }
 
-/** The script has returned, and calls were open at the end of that turn. */
+/** Returns whether the script has returned and calls were open at the end of that turn. */
 export function isDraining(): boolean {
   return draining;
 }
 
-/** The script's promise resolved. */
 export function succeed(value: unknown, left: LeftWork): void {
   if (returned !== null || hasEnded()) return;
   returned = { value };
-  // Most scripts have awaited everything: this is their only turn.
+  // Most scripts have awaited everything, so this is their only turn.
   if (!left.isOpen()) encodeResult(value, left);
   if (mayWaitOnItsOwn) sendTimer(WAKE_TIMER_ID, 0);
 }
 
-/** Something reaches the script: what it does to the value that it returned belongs to the result. */
+/** Drops the encoded result because an event reaches the script, which may still change the returned value. */
 export function dropResult(): void {
   if (!isSealed) result = null;
 }
@@ -93,7 +92,7 @@ function encodeResult(value: unknown, left: LeftWork): void {
       dropLastValue(`${StringOf(bytes)} bytes are more than the ${StringOf(maxBytes)} that are kept`);
     else if (tooLarge) failTooLarge("result", bytes, maxBytes);
     else result = text === undefined ? '{"ok":true}' : `{"ok":true,"result":${text}}`;
-    // A getter or toJSON has made a call, which must not be made a second time.
+    // A getter or toJSON made a call, which must not be repeated.
     if (left.isOpen()) isSealed = true;
   } catch (error) {
     if (last === null) fail(error);
@@ -101,7 +100,7 @@ function encodeResult(value: unknown, left: LeftWork): void {
   }
 }
 
-/** A script that returns nothing must not fail by what its last statement happens to give. */
+/** Drops the value of the last expression. A script without `return` must not fail because of it. */
 function dropLastValue(why: string): void {
   resultWarnings = holdWarning(null, {
     code: "value_not_json",
@@ -116,13 +115,13 @@ function readLastValue(value: unknown): { value: unknown } | null {
   return ObjectHasOwn(value, LAST_VALUE) ? { value: own(value, LAST_VALUE) } : null;
 }
 
-/** The script threw, or waits for nothing. */
+/** Handles an error that the script threw, or a script that nothing can continue. */
 export function fail(reason: unknown): void {
   if (hasEnded() || endsEarly()) return;
   sendEnd(encodeFailure("script_error", describeThrown(reason)));
 }
 
-/** Sizes in bytes of JSON text. */
+/** Fails the run because of a size, in bytes of JSON text. */
 export function failTooLarge(what: "result" | "output", bytes: number, maxBytes: number): void {
   const advice = what === "result" ? "Return a summary" : "Emit a summary";
   if (endsEarly()) return;
@@ -132,7 +131,7 @@ export function failTooLarge(what: "result" | "output", bytes: number, maxBytes:
   );
 }
 
-/** The end of a turn: nothing of the script is running and no microtask is waiting. */
+/** Ends a turn: no script code is running and no microtask is waiting. */
 export function endTurn(left: LeftWork): void {
   if (hasEnded()) return;
   if (returned === null) {
@@ -144,7 +143,7 @@ export function endTurn(left: LeftWork): void {
       const { value } = returned;
       encodeResult(value, left);
       if (hasEnded()) return;
-      // Getters and toJSON of an object may have begun something.
+      // The object's getters and toJSON may have started work.
       if (typeof value === "object" && value !== null) {
         sendTimer(WAKE_TIMER_ID, 0);
         return;
@@ -161,7 +160,7 @@ export function endTurn(left: LeftWork): void {
 const NEVER_SETTLES =
   "The script awaits something that can never happen: no call, no timer and nothing else is left that could settle its promise.";
 
-/** Ends the run by the first rejection that no code has handled, if there is one. */
+/** Fails the run with the first unhandled rejection. Returns whether there was one. */
 function failByRejection(): boolean {
   const unhandled = findUnhandled();
   if (unhandled === null || endsEarly()) return unhandled !== null;
@@ -189,8 +188,8 @@ const MAX_PREVIEW_BYTES = 2000;
 const MAX_CAUSES = 5;
 
 /**
- * A safe description of anything a script threw: strings only, bounded, even if its getters, proxies or
- * conversions throw. Never throws.
+ * Describes anything a script threw, in bounded strings only. Never throws, even if getters, proxies or conversions
+ * of the value do.
  */
 function describeThrown(value: unknown): ThrownDetail {
   const detail = describeOne(value);
@@ -205,7 +204,6 @@ function describeThrown(value: unknown): ThrownDetail {
   return detail;
 }
 
-/** The JSON text of `end` for a failure. */
 function encodeFailure(reason: Extract<EndParams, { ok: false }>["reason"], detail: ThrownDetail): string {
   const { name, message, stack, position } = detail;
   const place =
@@ -230,7 +228,7 @@ function plain(message: string): ThrownDetail {
   return { name: "Error", message: cutAt(message, MAX_MESSAGE_CHARS), stack: "" };
 }
 
-/** Globals of Node that a script has not: how it gets at what they are for. */
+/** Node globals that a script lacks, with what to use instead. */
 const ADVICE: Record<string, string> = {
   "Buffer is not defined": ': import { Buffer } from "node:buffer", or use Uint8Array.',
   "process is not defined":

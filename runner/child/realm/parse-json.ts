@@ -1,4 +1,7 @@
-/** JSON with integers beyond the safe range: those of a host's reply that is marked `exact` become bigints, others are warned of. */
+/**
+ * Parses JSON with integers beyond the safe range: in replies marked `exact` they become bigints, elsewhere rounding
+ * causes a warning.
+ */
 import { JSONParse, RealmBigInt, regExpExec, slice } from "./primordials.ts";
 import { quote } from "./sending.ts";
 import { warn } from "./warnings.ts";
@@ -12,7 +15,7 @@ export function parseExact(text: string): unknown {
 
 function readValue(_key: string, value: unknown, context: { source?: string }): unknown {
   if (typeof value !== "number" || (value <= MAX_SAFE && value >= -MAX_SAFE)) return value;
-  // An own member of every primitive's context.
+  // An own member of the context of every primitive.
   const source = context.source as string;
   return regExpExec(INTEGER, source) === null ? value : RealmBigInt(source);
 }
@@ -20,7 +23,7 @@ function readValue(_key: string, value: unknown, context: { source?: string }): 
 const MAY_HOLD_LARGE = /(?:^|[-,:[\s])[0-9]{16,}(?:$|[,\]}\s])/;
 const MAX_SHOWN_CHARS = 100;
 
-/** As JSON.parse; `what` read the text, in the warning of the first integer that was rounded. */
+/** Parses like JSON.parse. The warning about the first rounded integer names `what` as the reader. */
 export function parseAndWarn(text: string, what: string): unknown {
   if (regExpExec(MAY_HOLD_LARGE, text) === null) return JSONParse(text);
   let isWarned = false;

@@ -1,7 +1,7 @@
 /**
- * The built-ins the realm itself uses, captured before a script runs: a script may replace any of them in its realm
- * without the realm emitting a malformed message. Code of the realm must not call methods on prototypes, iterate
- * (`for…of`, spread, array patterns) or `await`: all of these go through objects a script can change.
+ * Built-ins that the realm uses, captured before a script runs: the script may replace any of them without making the
+ * realm emit a malformed message. Realm code must not call prototype methods, iterate (`for…of`, spread, array
+ * patterns) or `await`, because all of these use objects that a script can change.
  */
 type AnyFunction = (...args: never[]) => unknown;
 type Uncurried<F> = F extends (this: infer T, ...args: infer A) => infer R
@@ -25,7 +25,7 @@ export const {
 } = globalThis;
 
 const { bind, call } = Function.prototype;
-/** Turns a method into a function that takes `this` first and can no longer be replaced. */
+/** Turns a method into a function that takes `this` first and that no script can replace. */
 export const uncurry = bind.bind(call) as unknown as <F extends AnyFunction>(method: F) => Uncurried<F>;
 
 export const {
@@ -85,7 +85,7 @@ export const { toStringTag: SymbolToStringTag } = Symbol;
 const TypedArrayPrototype = ObjectGetPrototypeOf(Uint8Array.prototype) as object;
 const getterOf = <T>(prototype: object, key: PropertyKey) =>
   uncurry(ObjectGetOwnPropertyDescriptor(prototype, key)?.get as (this: object) => T);
-/** Returns undefined for anything that is no typed array. */
+/** Returns undefined for anything but a typed array. */
 export const typedArrayKind = getterOf<string | undefined>(TypedArrayPrototype, SymbolToStringTag);
 export const typedArrayLength = getterOf<number>(TypedArrayPrototype, "length");
 export const arrayBufferLength = getterOf<number>(ArrayBufferPrototype, "byteLength");
@@ -118,25 +118,25 @@ export const weakMapSet = uncurry(WeakMap.prototype.set);
 export const promiseThen = uncurry(Promise.prototype.then);
 
 /**
- * Reacts to a promise made by the realm or by an async function, in a way no script can intercept: an own
- * `constructor` of undefined makes `then` use the realm's own Promise and not a species of the script's choice.
+ * Reacts to a promise of the realm or of an async function in a way that no script can intercept: an own
+ * `constructor` of undefined makes `then` use the realm's Promise instead of a species that the script chose.
  */
 export function onSettled(
   promise: Promise<unknown>,
   resolved: (value: unknown) => void,
   rejected: (reason: unknown) => void,
 ): void {
-  // biome-ignore lint/nursery/noFloatingPromises: the promise itself is what is changed.
+  // biome-ignore lint/nursery/noFloatingPromises: only changes the promise.
   ObjectDefineProperty(promise, "constructor", { __proto__: null, value: undefined } as PropertyDescriptor);
   void promiseThen(promise, resolved, rejected);
 }
 
-/** Reads a property only if it is the object's own: what a script put on Object.prototype is not seen. */
+/** Reads only own properties, so values that a script put on Object.prototype are not seen. */
 export function own(object: object, key: string): unknown {
   return ObjectHasOwn(object, key) ? (object as Record<string, unknown>)[key] : undefined;
 }
 
-/** A data property as a script sees a built-in: not enumerable. */
+/** Defines a property that is not enumerable, like those of built-ins. */
 export function defineHidden(target: object, key: PropertyKey, value: unknown): void {
   ObjectDefineProperty(target, key, {
     __proto__: null,

@@ -1,7 +1,7 @@
 /**
- * The clock and the random numbers of a script, the same again when a run is replayed: each reading of the clock is noted
- * and given again, and `Math.random` is xoshiro128** (D. Blackman and S. Vigna) with a seed of the host. Not for secrets:
- * `crypto` has a seed of its own, which these numbers tell nothing about.
+ * Clock and random numbers of a script, which a replay repeats: each clock reading is recorded, and `Math.random` is
+ * xoshiro128** (D. Blackman and S. Vigna) with a seed from the host. Not for secrets: `crypto` has its own seed,
+ * which these numbers do not reveal.
  */
 import { nextReading, recordReading } from "./journal.ts";
 import {
@@ -18,17 +18,17 @@ import {
 let latestMs = 0;
 let engineNs: (() => bigint) | null = null;
 
-/** `Temporal` answers with this clock from now on; `clock` is the engine's own. */
+/** Stores the engine's clock once `Temporal` was replaced. */
 export function keepEngineClock(clock: () => bigint): void {
   engineNs = clock;
 }
 
-/** The engine's own clock, in nanoseconds since 1970; null while `Temporal` is it. */
+/** Returns the engine's clock, in nanoseconds since 1970, or null while `Temporal` still is it. */
 export function engineClock(): (() => bigint) | null {
   return engineNs;
 }
 
-/** Milliseconds since 1970 as the script is to see them; `read` is the clock itself. Never runs backwards. */
+/** Returns the milliseconds since 1970 that the script sees, which never decrease. `read` reads the real clock. */
 export function readClock(read: () => number): number {
   const ms = nextReading() ?? read();
   if (ms > latestMs) latestMs = ms;
@@ -36,12 +36,11 @@ export function readClock(read: () => number): number {
   return latestMs;
 }
 
-/** Whole milliseconds since 1970. */
+/** Returns whole milliseconds since 1970. */
 export function nowMs(): number {
   return MathFloor(readClock(DateNow));
 }
 
-/** `Date` with this clock; everything else of it is the engine's own. */
 export function installClock(): void {
   const clocked = function Date(...args: unknown[]): unknown {
     if (new.target === undefined) return dateToString(new RealmDate(nowMs()));
@@ -70,7 +69,7 @@ let b = 2;
 let c = 3;
 let d = 4;
 
-/** Four integers from 0 to 2^32-1, not all zero. */
+/** Takes four integers from 0 to 2^32-1, not all zero. */
 export function seedRandom(seed: readonly number[]): void {
   a = (seed[0] as number) | 0;
   b = (seed[1] as number) | 0;

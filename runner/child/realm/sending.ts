@@ -1,6 +1,6 @@
 /**
- * The realm's only way out: whole messages as text. Nothing here may call a function a script can replace, and
- * `emit` must never be stored anywhere but in this closure.
+ * The realm's only way out: complete messages as text. Nothing here may call a function that a script can replace,
+ * and `emit` must never be stored outside this closure.
  */
 
 import { ENCODED_BYTES } from "../../wire/realm-constants.ts";
@@ -13,13 +13,12 @@ import {
   toBase64,
 } from "./primordials.ts";
 
-/** Values spread over the stack before each `emit`: 4096 slots of 8 bytes, so that the writer cannot overflow. */
+/** Spread over the stack before each `emit`: 4096 slots of 8 bytes, so that the writer cannot overflow. */
 const STACK_RESERVE: unknown[] = [];
 STACK_RESERVE.length = 4096;
 STACK_RESERVE.fill(0);
 const touchStack = () => {};
 
-/** A range of bytes of the realm or of the script. */
 export interface Span {
   bytes: Uint8Array;
   at: number;
@@ -33,7 +32,7 @@ export function connect(writer: (text: string) => string | undefined): void {
   emit = writer;
 }
 
-/** @throws RangeError of this realm when too little stack is left. */
+/** @throws RangeError of this realm if too little stack is left */
 function send(text: string): string | undefined {
   ReflectApply(touchStack, undefined, STACK_RESERVE);
   return emit(text);
@@ -43,7 +42,7 @@ export function hasEnded(): boolean {
   return ended;
 }
 
-/** Strings are not looked up for `toJSON`, so this calls no code of a script. */
+/** JSON.stringify does not look up `toJSON` on strings, so this calls no script code. */
 export function quote(text: string): string {
   return JSONStringify(text);
 }
@@ -66,16 +65,15 @@ export function sendCall(text: string): void {
   if (!ended) send(text);
 }
 
-/** Of a call that was sent. */
 export function sendCancel(id: number): void {
   if (!ended) send(`{"jsonrpc":"2.0","method":"cancel","params":{"id":${StringOf(id)}}}`);
 }
 
-/** As `sendCall`, with bytes: pieces of base64 that go before the message. */
+/** Like `sendCall`, with bytes, which are sent as base64 pieces before the message. */
 export function sendCallWith(text: string, { bytes, at, length }: Span): void {
   if (ended) return;
   const { buffer, byteOffset } = bytes;
-  // Throws where the script's array has no such bytes any more.
+  // Throws if the script's array no longer has these bytes.
   const source = new RealmUint8Array(buffer as ArrayBuffer, byteOffset + at, length);
   send(`{"method":"attach","params":{"bytes":${StringOf(length)}}}`);
   for (let done = 0; done < length; done += ENCODED_BYTES) {
@@ -86,7 +84,7 @@ export function sendCallWith(text: string, { bytes, at, length }: Span): void {
   send(text);
 }
 
-/** Puts the first bytes that came with the message being received into `span`, as many as there is room for. */
+/** Copies the bytes attached to the message being received into `span`, as many as fit. */
 export function takeAttached({ bytes, at, length }: Span, attachedBytes: number): void {
   const count = attachedBytes < length ? attachedBytes : length;
   for (let done = 0; done < count; done += ENCODED_BYTES) {
@@ -97,12 +95,12 @@ export function takeAttached({ bytes, at, length }: Span, attachedBytes: number)
   }
 }
 
-/** The text of the reply to a call that was sent, waited for; undefined where the embedder cannot wait now. */
+/** Waits for the reply to a call. Returns its text, or undefined if the embedder cannot wait now. */
 export function awaitReply(id: number): string | undefined {
   return send(`{"method":"wait","params":{"id":${StringOf(id)}}}`);
 }
 
-/** The last message: later ones of this realm are dropped. */
+/** Sends the last message. Later ones of this realm are dropped. */
 export function sendEnd(params: string, droppedWarnings: number): void {
   if (ended) return;
   if (droppedWarnings > 0) {
@@ -112,7 +110,7 @@ export function sendEnd(params: string, droppedWarnings: number): void {
   ended = true;
 }
 
-/** The run is frozen; `journal` is complete JSON text. */
+/** Reports that the run is paused. `journal` is complete JSON text. */
 export function sendPaused(journal: string): void {
   if (!ended) send(`{"jsonrpc":"2.0","method":"paused","params":{"journal":${journal}}}`);
 }
@@ -126,7 +124,6 @@ export function sendWaiting(calls: string): void {
   if (!ended) send(`{"jsonrpc":"2.0","method":"waiting","params":{"calls":${calls}}}`);
 }
 
-/** Replay has caught up. */
 export function sendLive(): void {
   if (!ended) send('{"jsonrpc":"2.0","method":"live","params":{}}');
 }

@@ -1,6 +1,7 @@
 /**
- * Stack texts as a script and a host may see them: only frames of the script, at the line and column it was submitted
- * with, and of packages, at their own lines. `Error.prepareStackTrace` is locked so that no script gets hold of call sites, which know functions and files.
+ * Formats stacks for scripts and hosts: they contain only frames of the script, with the submitted lines and columns,
+ * and of packages, with their own lines. `Error.prepareStackTrace` is locked so that no script gets call sites, which
+ * expose functions and files.
  */
 
 import { cutAt } from "./json/encode.ts";
@@ -25,17 +26,17 @@ import {
   weakMapSet,
 } from "./primordials.ts";
 
-/** The name a script is compiled under; without other names, also that of its source. */
+/** File name of the compiled script. Without other names, it also names the source. */
 const SCRIPT_NAME = "script.ts";
 const MAX_FRAMES = 50;
 const MAX_NAME_CHARS = 200;
 const MAX_HEADER_CHARS = 50_000;
 
 export interface Position {
-  /** 1-based, in the submitted source. */
+  /** 1-based line in the submitted source. */
   line: number;
   column: number;
-  /** Index of the source file; the entry is the first. */
+  /** Index of the source file. The entry file is the first. */
   source: number;
 }
 
@@ -43,7 +44,7 @@ let mappings = "";
 let sources: readonly string[] = [SCRIPT_NAME];
 let decoded: Int32Array | null = null;
 
-/** What the name of a package's code begins with; its digest follows. */
+/** Prefix of a package's file name, followed by its digest. */
 const PACKAGE_NAME = "cyrnel:package/";
 
 interface PackageMap {
@@ -54,7 +55,7 @@ interface PackageMap {
 let readPackageMap: (digest: string) => unknown = () => undefined;
 const packageMaps = new RealmMap<string, PackageMap>();
 
-/** `read` answers the JSON text of where lines of a package come from; anything else: it is not known. */
+/** `read` returns a package's source mappings as JSON text. Any other value means that they are unknown. */
 export function showPackages(read: (digest: string) => unknown): void {
   readPackageMap = read;
 }
@@ -66,12 +67,11 @@ export function setMappings(text: string, names: readonly string[] = [SCRIPT_NAM
   decoded = null;
 }
 
-/** The name of a source file. */
 export function sourceName(source: number): string {
   return sources[source] ?? SCRIPT_NAME;
 }
 
-/** For a stack that was not formatted by this realm but copied into it: its first frame in a source file. */
+/** Returns the first source position in a stack that was copied into this realm, not formatted by it. */
 export function readPosition(stack: string): Position | undefined {
   FRAME.lastIndex = 0;
   for (let count = 0; count < MAX_FRAMES; count++) {
@@ -88,28 +88,27 @@ export function readPosition(stack: string): Position | undefined {
 }
 const FRAME = /^ {4}at (?:async |new )?(?:[^\n]* \()?([^\n()]{1,400}):(\d{1,9}):(\d{1,9})\)?$/gm;
 
-/** The first script frame of an error whose stack was read before. */
+/** Returns the first script frame of an error whose stack was read earlier. */
 export function positionOf(error: object): Position | undefined {
   return weakMapGet(positions, error) as Position | undefined;
 }
 
-/** The first script frame of an error of the realm; formats its stack, which takes some microseconds. */
+/** Returns the first script frame of an error of the realm. Formats its stack, which takes a few microseconds. */
 export function locate(error: Error): Position | undefined {
   try {
     void error.stack;
   } catch {
-    // A script has put something of its own where the stack is looked up.
+    // The script has changed something that looking up the stack uses.
   }
   return positionOf(error);
 }
 
-/** JSON text of where the script made a call; `id` is that of the call. */
 export function encodePlace(id: number, { line, source }: Position): string {
   const file = source === 0 ? "" : `,"file":${JSONStringify(sourceName(source))}`;
   return `{"id":${StringOf(id)},"line":${StringOf(line)}${file}}`;
 }
 
-/** Locks stack formatting; before any script runs. */
+/** Locks stack formatting. Call before any script runs. */
 export function lockStacks(): void {
   ObjectDefineProperty(RealmError, "prepareStackTrace", {
     __proto__: null,
@@ -118,7 +117,7 @@ export function lockStacks(): void {
     enumerable: false,
     configurable: false,
   } as PropertyDescriptor);
-  // Embedders look the function up through the global binding: a script must not replace that with an object of its own.
+  // Embedders look up the function through the global binding, so a script must not replace that.
   ObjectDefineProperty(globalThis, "Error", {
     __proto__: null,
     value: RealmError,
@@ -177,7 +176,7 @@ function describeFrame(site: NodeJS.CallSite, place: string): string {
   return `${prefix}${cutAt(name, MAX_NAME_CHARS)} (${place})`;
 }
 
-/** `zod@4.1.2/v4/core.js:12:3`; null for code that is of no package, or of none of its files. */
+/** Returns a place such as `zod@4.1.2/v4/core.js:12:3`, or null for code outside a package or outside its files. */
 function findPackagePlace(file: unknown, site: NodeJS.CallSite): string | null {
   if (typeof file !== "string" || indexOf(file, PACKAGE_NAME) !== 0) return null;
   const digest = slice(file, PACKAGE_NAME.length);
@@ -194,7 +193,7 @@ function findPackagePlace(file: unknown, site: NodeJS.CallSite): string | null {
   return `${name}:${StringOf(found.line)}:${StringOf(found.column)}`;
 }
 
-/** A name that no stack could be forged with. */
+/** Matches only names that cannot forge a stack. */
 const PACKAGE_FILE = /^(?:@[\w.~-]+\/)?[\w.~-]+@[\w.+~-]+\/[\w@./+~ -]{1,250}$/;
 
 function parsePackageMap(text: unknown): PackageMap {
@@ -206,7 +205,7 @@ function parsePackageMap(text: unknown): PackageMap {
   }
 }
 
-/** Null for code the host put around the source. Without mappings the position is returned as it is. */
+/** Returns null for code that the host put around the source. Without mappings, returns the position unchanged. */
 function findSource(line: number | null, column: number | null): Position | null {
   if (line === null || column === null) return null;
   if (mappings === "") return { line, column, source: 0 };
@@ -214,10 +213,10 @@ function findSource(line: number | null, column: number | null): Position | null
   return findSegment(decoded, line, column);
 }
 
-/** Generated line and column, index of the source, its line and column; all 0-based. */
+/** Generated line and column, source index, source line and column; all 0-based. */
 const FIELDS = 5;
 
-/** Finds the last segment of a line that begins at or before a column, both 1-based. */
+/** Finds the last segment of a line that begins at or before a column. Line and column are 1-based. */
 function findSegment(segments: Int32Array, line: number, column: number): Position | null {
   let low = 0;
   let high = typedArrayLength(segments) / FIELDS;
@@ -237,8 +236,8 @@ function findSegment(segments: Int32Array, line: number, column: number): Positi
 const [COMMA, SEMICOLON] = [0x2c, 0x3b];
 
 /**
- * Decodes the mappings of a source map into FIELDS numbers for each segment. A library would take a millisecond to be loaded, of
- * every run that shows a line.
+ * Decodes source map mappings into FIELDS numbers per segment. A library would add a millisecond of loading to every
+ * run that shows a line.
  */
 function decodeMappings(text: string): Int32Array {
   let count = 1;
@@ -247,7 +246,7 @@ function decodeMappings(text: string): Int32Array {
     if (code === COMMA || code === SEMICOLON) count++;
   }
   const segments = new RealmInt32Array(count * FIELDS);
-  // Numbers are differences to those of the segment before.
+  // Each number is relative to the previous segment.
   const now = new RealmInt32Array(FIELDS);
   let segment = 0;
   let field = 1;
@@ -266,7 +265,7 @@ function decodeMappings(text: string): Int32Array {
       shift = 0;
       continue;
     }
-    // An empty segment stands at the end of its line, where it is not found before another one.
+    // An empty segment marks the end of its line, so a search finds it only after all others.
     for (let to = 0; to < FIELDS; to++) segments[segment * FIELDS + to] = now[to] as number;
     if (field < FIELDS) segments[segment * FIELDS + 2] = -1;
     segment++;

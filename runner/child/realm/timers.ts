@@ -1,6 +1,6 @@
 /**
- * Timers of a script. The embedder only knows ids and milliseconds: callbacks and their arguments stay here. At most
- * MAX_ARMED_TIMERS are armed at a time. A callback that throws fails the run, as an uncaught error does in Node.
+ * Timers of a script. The embedder knows only ids and milliseconds; callbacks and their arguments stay here. At most
+ * MAX_ARMED_TIMERS are armed at a time. A callback that throws fails the run, like an uncaught error in Node.
  */
 
 import { isReplaying, recordTimer } from "./journal.ts";
@@ -33,11 +33,10 @@ interface Armed {
   args: unknown[];
   ms: number;
   repeats: boolean;
-  /** Set by code that continued after the script had returned: the run waits for it. */
+  /** Set by code that continued after the script had returned, so the run waits for it. */
   isAwaited: boolean;
-  /** The script has said that nothing depends on it. */
   isUnref: boolean;
-  /** Made with the timer, for its line; null for those of the next turn. */
+  /** Created with the timer to find its line. Null for timers of the next turn. */
   at: Error | null;
 }
 
@@ -45,16 +44,16 @@ const armed = new RealmMap<number, Armed>();
 let armedCount = 0;
 let awaitedCount = 0;
 let lastId = 0;
-/** What runs now continues after a call that was open when the script returned. */
+/** True while code runs that continues after a call that was open when the script returned. */
 let isContinuation = false;
 
-/** To be called before anything reaches the script. */
+/** Call before anything reaches the script. */
 export function continueFrom(isAwaited: boolean): void {
   isContinuation = isAwaited;
   dropResult();
 }
 
-/** What the set functions return: a number where one is expected, with the methods Node's timers have. */
+/** Returned by the set functions: converts to a number and has the methods of Node's timers. */
 class Timeout {
   static readonly name = "Timeout";
   readonly #id: number;
@@ -117,12 +116,11 @@ export function countArmedTimers(): number {
   return armedCount;
 }
 
-/** Timers that a run does not end before. */
+/** Number of timers that the run waits for. */
 export function countAwaitedTimers(): number {
   return awaitedCount;
 }
 
-/** Where the first of them was set. */
 export function locateAwaitedTimer(): Position | undefined {
   for (let id = 1; awaitedCount > 0 && id <= lastId; id++) {
     const entry = mapGet(armed, id) as Armed | undefined;
@@ -131,7 +129,7 @@ export function locateAwaitedTimer(): Position | undefined {
   return undefined;
 }
 
-/** Reports timers that the end of the run drops, one warning for all of one line. */
+/** Warns of timers that are dropped when the run ends, once per line. */
 export function warnOfDropped(): void {
   if (armedCount === 0) return;
   let left = armedCount;
@@ -157,7 +155,7 @@ export function isTimerArmed(id: number): boolean {
   return mapGet(armed, id) !== undefined;
 }
 
-/** In a replay the journal says when timers fire, and no real timers are set. */
+/** In a replay, the journal says when timers fire, and no real timers are armed. */
 function startTimer(id: number, ms: number): void {
   if (!isReplaying()) sendTimer(id, ms);
 }
@@ -166,7 +164,7 @@ function stopTimer(id: number): void {
   if (!isReplaying()) sendClear(id);
 }
 
-/** From here on the embedder says when timers are due: all that are set are given to it, with their whole time. */
+/** Arms all set timers with their full delay. From now on the embedder says when they are due. */
 export function startTimers(): void {
   for (let id = 1; id <= lastId; id++) {
     const entry = mapGet(armed, id) as Armed | undefined;
@@ -174,7 +172,7 @@ export function startTimers(): void {
   }
 }
 
-/** A timer is due; an unknown id is ignored. */
+/** Fires a due timer. Ignores unknown ids. */
 export function fireTimer(id: number): void {
   const entry = mapGet(armed, id) as Armed | undefined;
   if (entry === undefined) return;
@@ -227,7 +225,7 @@ function drop(id: number, { isAwaited }: Armed): void {
   if (isAwaited) awaitedCount--;
 }
 
-/** As Node: what is not between 1 and 2^31-1 is 1. */
+/** Like Node, replaces delays outside 1 to 2^31-1 with 1. */
 function clampMs(ms: unknown): number {
   const value = MathTrunc(+(ms as number));
   return value >= 1 && value <= MAX_TIMER_MS ? value : 1;

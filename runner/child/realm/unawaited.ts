@@ -1,6 +1,6 @@
 /**
- * Calls whose promise no code has looked at, and rejections that no code has handled. Both are judged when the run has drained: until
- * then code may still come to them.
+ * Finds calls whose promise was never used, and unhandled rejections. Both are judged when the run has drained,
+ * because code may still handle them until then.
  */
 import { watchForHandlers } from "./late-handlers.ts";
 import {
@@ -25,14 +25,13 @@ import {
 import { locate, type Position, readPosition } from "./stacks.ts";
 import { warn } from "./warnings.ts";
 
-/** Calls of which the line is looked up when they are reported: formatting a stack takes longer than anything else of a call here. */
+/** Maximum number of calls whose line is reported: formatting the stack takes longer than the rest of a call here. */
 const MAX_LOCATED = 20;
 
-/** A call as the script made it. */
 export interface Started {
-  /** `tools.orders.list`, `fetch`, `cyrnel.ask`. */
+  /** Name such as `tools.orders.list`, `fetch` or `cyrnel.ask`. */
   name: string;
-  /** Made with the call: its stack has the line. */
+  /** Created with the call; its stack contains the line. */
   at: Error;
   isObserved: boolean;
   failure: { reason: unknown } | null;
@@ -46,8 +45,8 @@ export function startCall(name: string, at: Error): Started {
 let isOwnLook = false;
 
 /**
- * The promise of a call. `await`, `then`, `catch`, `finally`, `Promise.all` and their like all read the `constructor` of a promise before they
- * do anything else, so the getter below tells that code looks at it; what they do then is what they do with any promise.
+ * The promise of a call. `await`, `then`, `catch`, `finally`, `Promise.all` and the like all read a promise's
+ * `constructor` first, so the getter below detects that code uses it. Otherwise it behaves like any promise.
  */
 class CallPromise extends RealmPromise<unknown> {
   readonly #started: Started;
@@ -84,10 +83,9 @@ export function makeCallPromise(
   return new CallPromise(executor, started);
 }
 
-/** Calls that ended while no code had looked at them, in that order. */
+/** Calls that ended before any code used their promise, in that order. */
 let firstUnobserved: Started | null = null;
 let lastUnobserved: Started | null = null;
-/** Calls by the error that they failed with. */
 const failed = new RealmWeakMap<object, Started>();
 let lastFailed: { reason: object; call: Started } | null = null;
 
@@ -97,14 +95,13 @@ function keepUnobserved(started: Started): void {
   lastUnobserved = started;
 }
 
-/** To be called when a call has its result. */
 export function recordResult(started: Started): void {
   if (!started.isObserved) keepUnobserved(started);
 }
 
 /**
- * To be called before the promise of a call is rejected: the embedder does not get to know of a rejection that is judged here. One that
- * the script aborted may go unobserved.
+ * Call before a call's promise rejects. The embedder does not learn of a rejection that is judged here. The rejection
+ * of a call that the script aborted may stay unhandled.
  */
 export function recordFailure(
   started: Started,
@@ -137,12 +134,12 @@ interface Rejection {
   next: Rejection | null;
 }
 
-/** Rejections of other promises that were not handled at the end of their turn, by promise. */
+/** Other promises that were rejected and not handled by the end of their turn. */
 const rejections = new RealmMap<object, Rejection>();
 let firstRejection: Rejection | null = null;
 let lastRejection: Rejection | null = null;
 
-/** `promise` is absent where the embedder does not know it; `reason` is a copy then. */
+/** `promise` is absent if the embedder does not know it; `reason` is then a copy. */
 export function recordRejection(reason: unknown, promise?: unknown): void {
   const rejection: Rejection = { reason, isHandled: false, next: null };
   if (promise !== undefined) mapSet(rejections, promise as object, rejection);
@@ -157,7 +154,6 @@ export function recordRejection(reason: unknown, promise?: unknown): void {
   lastRejection = rejection;
 }
 
-/** A promise of `recordRejection` has a handler now. */
 export function recordHandled(promise: unknown): void {
   const rejection = mapGet(rejections, promise as object) as Rejection | undefined;
   if (rejection === undefined) return;
@@ -165,10 +161,10 @@ export function recordHandled(promise: unknown): void {
   dropHandled(rejection);
 }
 
-/** A rejection that stood for all of its step, and was handled after all. */
+/** The only rejection reported for its step, which was handled after all. */
 let handledLate: { reason: unknown } | null = null;
 
-/** Of equal reasons, which cannot be told apart, each has to be handled. */
+/** Equal reasons cannot be told apart, so each must be handled. */
 function recordHandledReason(reason: unknown): void {
   for (let rejection = firstRejection; rejection !== null; rejection = rejection.next) {
     if (rejection.isHandled || !isCopyOf(rejection.reason, reason)) continue;
@@ -178,7 +174,7 @@ function recordHandledReason(reason: unknown): void {
   }
 }
 
-/** What is neither an Error nor primitive is copied as a text. */
+/** Anything but errors and primitives is copied as a string. */
 function isCopyOf(copy: unknown, reason: unknown): boolean {
   if (typeof reason !== "object" || reason === null) {
     return typeof reason === "symbol" ? copy === symbolToString(reason) : ObjectIs(copy, reason);
@@ -198,7 +194,7 @@ function dropHandled(rejection: Rejection): void {
   if (firstRejection === null) lastRejection = null;
 }
 
-/** The first rejection that no code has handled by now; `call` is what failed, if it was a call. */
+/** Returns the first rejection that is still unhandled. `call` is set if a call failed with it. */
 export function findUnhandled(): { reason: unknown; call: Started | undefined } | null {
   for (let call = firstUnobserved; call !== null; call = call.next) {
     if (!call.isObserved && call.failure !== null) return { reason: call.failure.reason, call };
@@ -219,7 +215,7 @@ interface Place {
   next: Place | null;
 }
 
-/** Reports calls that no code has looked at: one warning for all of one place. */
+/** Warns of calls whose promise was never used, once per place. */
 export function warnOfUnobserved(): void {
   let first: Place | null = null;
   let last: Place | null = null;
@@ -228,7 +224,7 @@ export function warnOfUnobserved(): void {
   for (let call = firstUnobserved; call !== null; call = call.next) {
     const { name, at, isObserved } = call;
     if (isObserved) continue;
-    // Beyond that they are counted where the first of this name was made, most likely in the same loop.
+    // Further calls are counted at the place of the first one with this name, most likely in the same loop.
     const position: Position | undefined = located < MAX_LOCATED ? locate(at) : undefined;
     const key =
       position === undefined ? name : `${name} ${StringOf(position.source)}:${StringOf(position.line)}`;
@@ -256,7 +252,10 @@ export function warnOfUnobserved(): void {
   }
 }
 
-/** Embedders that do not know the promise report the first rejection of a step only: others may have gone unnoticed. */
+/**
+ * Embedders that do not know the promise report only the first rejection of a step, so others may have gone
+ * unnoticed.
+ */
 export function warnOfUnseen(): void {
   if (handledLate === null) return;
   const { reason } = handledLate;

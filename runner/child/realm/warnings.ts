@@ -1,6 +1,6 @@
 /**
- * Warnings of a run: what its reader should know that did not fail it. The first MAX_WARNINGS are sent as they come, the
- * number of the others with the end.
+ * Warnings of a run: problems that did not make it fail. The first MAX_WARNINGS are sent immediately, the number of
+ * the others with the end.
  */
 import type { MAX_WARNINGS as MaxWarnings, WarningCode } from "#sdk";
 import { cutAt } from "./json/encode.ts";
@@ -8,7 +8,9 @@ import { StringOf } from "./primordials.ts";
 import { quote, sendWarning } from "./sending.ts";
 import { type Position, sourceName } from "./stacks.ts";
 
-/** Literals: importing them would bring a schema library into the realm. The bounds are those of `runWarningSchema`. */
+/**
+ * Literals, because importing them would bring a schema library into the realm. The limits match `runWarningSchema`.
+ */
 const MAX_WARNINGS: typeof MaxWarnings = 50;
 const MAX_MESSAGE_CHARS = 2000;
 const MAX_PATH_CHARS = 1000;
@@ -40,7 +42,7 @@ export function countDroppedWarnings(): number {
   return count > MAX_WARNINGS ? count - MAX_WARNINGS : 0;
 }
 
-/** For `onNull` of json.ts. */
+/** Callback for `onNull` in json/walk.ts. */
 export function warnOfNull(path: string, found: string): void {
   warn(describeNull(path, found));
 }
@@ -58,11 +60,10 @@ interface Kept {
   next: Kept | null;
 }
 
-/** Warnings that are not sent yet. */
 export interface HeldWarnings {
   first: Kept;
   last: Kept;
-  /** As many are kept as a run may have. */
+  /** Counts all warnings. At most MAX_WARNINGS of them are stored. */
   count: number;
 }
 

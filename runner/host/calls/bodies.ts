@@ -1,29 +1,32 @@
-/** Response bodies that the script of one run reads as they arrive. Each is buffered up to a limit, however slowly it is read. */
+/**
+ * Response bodies that a run's script reads as they arrive. Each is buffered up to a limit, however slowly the script
+ * reads.
+ */
 
 const MAX_OPEN_BODIES = 16;
-/** Buffered bytes of one body, and the largest chunk. */
+/** Buffer limit of one body, and size of the largest chunk. */
 const MAX_HELD_BYTES = 256 * 1024;
 
 interface Body {
   chunks: Uint8Array[];
   heldBytes: number;
-  /** Set when its call is over, with the error if it failed. */
+  /** Set when the body's call has ended, with the error if it failed. */
   end: { error?: unknown } | null;
   isClosed: boolean;
   isRead: boolean;
-  /** Resolves with the next change of the other members. */
   changed: PromiseWithResolvers<void>;
 }
 
 export interface Bodies {
-  /** Returns false if as many are open as a run may have. */
+  /** Opens a body. Returns false if the run has too many open. */
   open(id: number): boolean;
-  /** Reads the body in. Resolves when all of it has arrived, or the body is closed. Rejects as `bytes` does. */
+  /**
+   * Reads the body into the buffer. Resolves when all of it has arrived or the body is closed. Rejects like `bytes`.
+   */
   take(id: number, bytes: AsyncIterable<Uint8Array>): Promise<void>;
-  /** Waits for the next piece; resolves with null at the end. Rejects as the body's call does. */
+  /** Waits for the next piece. Resolves with null at the end. Rejects if the body's call failed. */
   read(id: number): Promise<{ base64: string } | null>;
   end(id: number, end: { error?: unknown }): void;
-  /** Drops the body. */
   close(id: number): void;
 }
 

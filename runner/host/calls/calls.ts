@@ -1,6 +1,6 @@
 /**
- * The calls of one run: hands each to its handler, sends the replies in order, and logs both so that the run can be replayed.
- * Made with the run's first call. Knows no process and no clock.
+ * The calls of one run: passes each to its handler, sends the replies in order, and logs both so that the run can be
+ * replayed. Created with the run's first call. Knows no process and no clock.
  */
 import { createHash, hash } from "node:crypto";
 import type { z } from "zod";
@@ -21,9 +21,9 @@ import { encodeReply, ReplyQueue, toErrorReply } from "./replies.ts";
 import { createSavedAnswers, type LoggedCall, type SavedAnswers, type SavedAt } from "./saved-answers.ts";
 import type { OpenCall } from "./waiting.ts";
 
-/** How far a well-behaved child's count of its calls may run ahead of ours. */
+/** Tolerance for the child's call count, which runs ahead of the host's. */
 const CALL_SLACK = 8;
-/** JSON text of all replies of one run, in UTF-16 units; a run with more cannot be replayed. */
+/** Limit for all logged replies of one run, as JSON text in UTF-16 units. A run with more cannot be replayed. */
 const MAX_LOG_CHARS = 16 * 1024 * 1024;
 
 const LOST_ANSWER: Divergence = {
@@ -36,23 +36,23 @@ const canceled = () => new Error("The script has canceled the call.");
 type Handler<Params> = (
   params: Params,
   signal: AbortSignal,
-  /** The call's number within the run, from 1. */
+  /** Number of the call within the run, from 1. */
   seq: number,
   attachment: Buffer | null,
-  /** Returns when the answer may become a file. */
+  /** Returns what to wait for before the answer becomes a file, or null. */
   turn: SaveTurn,
   openStream: OpenStream,
 ) => Promise<unknown>;
 
 /**
- * What the host does for each call. Bytes that a file method returns are sent as an attachment. A rejection reaches the script
- * as its name, message, code, status and the members of its `answer`.
+ * The host's handler for each call. Bytes that a file method returns are sent as an attachment. If a handler rejects,
+ * the script gets the error's name, message, code, status and the members of its `answer`.
  */
 export type CallHandlers = {
   [M in Exclude<CallMethod, "readBody">]: Handler<z.infer<(typeof callParamsSchemas)[M]>>;
 };
 
-/** A replayed run does something else than before; `what` completes "the script …". */
+/** A replayed run behaves differently than before. `what` completes "the script …". */
 export interface Divergence {
   kind: "diverged";
   what: string;
@@ -62,11 +62,10 @@ export interface CallOptions {
   channel: Channel;
   handlers: CallHandlers;
   limits: SessionLimits;
-  /** The calls of the run that this one replays. */
   replayed?: readonly LoggedCall[] | undefined;
-  /** Restores the file of a saved answer. Without it, a run that has saved one cannot be replayed. */
+  /** Restores the file of a saved answer. Without it, a run that saved an answer cannot be replayed. */
   restoreAnswer?: ((seq: number) => Promise<void>) | undefined;
-  /** Ends the run: a call exceeded a limit, or a replayed one cannot be answered. */
+  /** Ends the run because a call exceeded a limit or cannot be replayed. */
   end(why: Violation | Divergence): void;
 }
 
@@ -74,7 +73,7 @@ export type CallMessage = Extract<ChildMessage, { id: number }>;
 type Body = { result: unknown } | { error: unknown };
 
 interface CallInFlight extends OpenCall {
-  /** Only for methods that a script can cancel. */
+  /** Set only for methods that a script can cancel. */
   aborter: AbortController | null;
   isAnswered: boolean;
 }
@@ -87,9 +86,8 @@ export class RunCalls {
   readonly #log: LoggedCall[] = [];
   readonly #aborter = new AbortController();
   readonly #open = new Map<number, CallInFlight>();
-  /** Made for a replay, and with the first answer that becomes a file. */
+  /** Created for a replay, or with the first answer that becomes a file. */
   #saved: SavedAnswers | null = null;
-  /** Made with the first body that streams. */
   #bodies: Bodies | null = null;
   /** False once the log was dropped. */
   #isReplayable = true;
@@ -106,7 +104,6 @@ export class RunCalls {
     if (this.#replayed.length > 0) this.#openSaved();
   }
 
-  /** Begins a call, or returns why the run is over. */
   begin(message: CallMessage, attachment: Buffer | null): Violation | Divergence | null {
     const excess = this.#count(message);
     if (excess !== null) return excess;
@@ -125,14 +122,17 @@ export class RunCalls {
     return null;
   }
 
-  /** Calls without a reply, oldest first. */
+  /** Returns the calls without a reply, oldest first. */
   listOpen(): OpenCall[] {
     return [...this.#open.values()].filter(
       (call) => !call.isAnswered && call.aborter?.signal.aborted !== true,
     );
   }
 
-  /** Aborts a call, or the next one before it begins; its reply says so. Does nothing to a call that has its reply. */
+  /**
+   * Aborts the call with this id, or the next call when it begins. Its reply says so. Does nothing to a call that has
+   * its reply.
+   */
   cancel(id: number): Violation | null {
     const next = this.#lastId + 1;
     if (id > next) return violation(`call ${id} was canceled before call ${next} was made`);
@@ -177,7 +177,7 @@ export class RunCalls {
     return null;
   }
 
-  /** Sends the logged reply once the file that it names is restored. Replies to other calls do not wait for that. */
+  /** Sends the logged reply once its file is restored. Replies to other calls do not wait for that. */
   #replay(id: number, call: LoggedCall, reply: string, saved: LoggedCall["saved"]): void {
     if (saved !== undefined) call.saved = saved;
     this.#keep(call, reply);
@@ -201,11 +201,12 @@ export class RunCalls {
       return wait;
     };
     const openStream = () => this.#openStream(entry, call);
-    // Begun in the same turn: the message that ends the run may be in the same chunk, and no call may begin after the end.
+    // Begins in the same turn: the same chunk may contain the message that ends the run, and no call may begin after
+    // the end.
     const work = async () => {
       this.#aborter.signal.throwIfAborted();
       if (method === "readBody") return this.#openBodies().read(params.call);
-      // The union of methods is one type to the compiler; each handler gets the parameters of its own schema.
+      // TypeScript sees the methods as one union. Each handler gets the parameters of its own schema.
       const handlers = this.#options.handlers as unknown as Record<CallMethod, Handler<unknown>>;
       return handlers[method](params, signal, call.seq, attachment, turn, openStream);
     };
@@ -229,7 +230,7 @@ export class RunCalls {
     );
   }
 
-  /** Returns whether the call has its reply already, whose body then streams. */
+  /** Returns whether the call already has its reply and only its body is streaming. */
   #close(entry: CallInFlight, end: { error?: unknown }): boolean {
     this.#open.delete(entry.id);
     this.#bodies?.end(entry.id, end);
@@ -276,7 +277,10 @@ export class RunCalls {
     if (this.#logChars > MAX_LOG_CHARS) this.#dropLog();
   }
 
-  /** Logs the reply before it is sent: the call must not be made again. Without a log it is encoded when it can be sent. */
+  /**
+   * Logs the reply before it is sent, because the call must not be repeated. Without a log, the reply is encoded when
+   * it can be sent.
+   */
   #answer(id: number, call: LoggedCall, body: Body): void {
     const members = this.#isReplayable ? encodeReply(body) : null;
     if (members !== null) this.#keep(call, members);

@@ -1,4 +1,4 @@
-/** Files of a run as its script reads, writes and imports them. */
+/** File calls of a run: its script reads, writes and imports workspace files. */
 import type { EnvironmentBindings, ExecutionInput } from "#sdk";
 import type { ReadModule } from "../../source/modules/graph.ts";
 import { decodeModule } from "../../source/modules/text.ts";
@@ -49,13 +49,15 @@ export const fileCalls = {
 };
 type Params<M extends keyof CallHandlers> = Parameters<CallHandlers[M]>[0];
 
-/** The realm's name for the file of a `fetch` body (runner/child/realm/fetch). */
+/** File name that the realm gives a `fetch` body (runner/child/realm/fetch). */
 const BODY_FILE = /^http_*\/\d+$/;
 
-/** Files that hold only bodies of `fetch`. They are removed at the end of the run, because the script did not make them. */
+/**
+ * Files that contain only `fetch` bodies. They are removed when the run ends, because the script did not create them.
+ */
 export interface BodyFiles {
   note(call: Params<"invoke">): void;
-  /** The script writes a file of this name, which is its own from now on. */
+  /** Keeps the file: the script writes one with this name. */
   forget(name: string): void;
   remove(): Promise<void>;
 }
@@ -71,13 +73,12 @@ export function createBodyFiles(bindings: EnvironmentBindings, eid: number): Bod
     },
     forget: (name) => void names.delete(name),
     async remove() {
-      // Most were never written, or are gone.
+      // Most were never written or are already gone.
       await Promise.allSettled([...names].map((name) => bindings.removeFile?.(eid, { name })));
     },
   };
 }
 
-/** Reads the files that a script imports. A file over the limit is cut, and then rejected for its length. */
 export function createModuleReader(
   { eid, files = [] }: ExecutionInput,
   bindings: EnvironmentBindings,

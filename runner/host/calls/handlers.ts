@@ -1,4 +1,3 @@
-/** Passes the calls of one run on to the bindings of its environment. */
 import type { EnvironmentBindings, OpenStream, SaveTurn } from "#sdk";
 import type { CallHandlers } from "./calls.ts";
 import { type BodyFiles, createBodyFiles, fileCalls } from "./file-calls.ts";
@@ -16,7 +15,6 @@ export class RunCallHandlers implements CallHandlers {
     this.#eid = eid;
   }
 
-  /** Removes files that only bodies of `fetch` were in. */
   async close(): Promise<void> {
     await this.#bodyFiles?.remove();
   }
@@ -97,7 +95,7 @@ export class RunCallHandlers implements CallHandlers {
   }
 }
 
-/** Parsed JSON has no member that is undefined; the types of its schema say it may. */
+/** Removes undefined from the types of members: parsed JSON has none, though its schema's type allows it. */
 function defined<T extends object>(value: T): Defined<T> {
   return value as Defined<T>;
 }

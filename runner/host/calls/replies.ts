@@ -1,4 +1,7 @@
-/** Replies to calls: their JSON text, bounded and without what a script must not see, and the order in which they are sent. */
+/**
+ * Replies to calls: their JSON text, limited in size and free of anything a script must not see, and the order in
+ * which they are sent.
+ */
 import { writeExactJson } from "#sdk";
 import type { Channel } from "../../wire/channel.ts";
 import type { WireError } from "../../wire/protocol.ts";
@@ -8,10 +11,9 @@ const MAX_REPLY_CHARS = 16 * 1024 * 1024;
 const MAX_NAME_CHARS = 200;
 const MAX_MESSAGE_CHARS = 10_000;
 const MAX_CODE_CHARS = 200;
-/** JSON text of what an error carries besides its message. */
 const MAX_ERROR_DATA_CHARS = 64 * 1024;
 
-/** Sends one reply after another, each once the child has read enough of those before. */
+/** Sends replies in order, each once the child has read enough of the earlier ones. */
 export class ReplyQueue {
   readonly #channel: Channel;
   readonly #onSend: () => void;
@@ -24,7 +26,7 @@ export class ReplyQueue {
     this.#onSend = onSend;
   }
 
-  /** `encode` runs when the reply can be sent. */
+  /** Queues a reply. `encode` runs when it can be sent. */
   send(id: number, encode: () => string, attachment?: Uint8Array): void {
     this.#last = this.#last.then(async () => {
       await this.#channel.writable();
@@ -36,12 +38,11 @@ export class ReplyQueue {
     });
   }
 
-  /** Resolves when every reply that can be sent by now has been. */
+  /** Resolves when every reply that can be sent by now was sent. */
   sent(): Promise<void> {
     return this.#last;
   }
 
-  /** Holds replies back until `thaw`. */
   freeze(): void {
     this.#frozen = Promise.withResolvers();
   }
@@ -63,7 +64,7 @@ export function encodeReply(body: { result: unknown } | { error: unknown }): str
   try {
     text = encodeMembers(body);
   } catch {
-    // A cycle or a `toJSON` that throws is reported like a value that JSON cannot hold.
+    // A cycle or a throwing `toJSON` is reported like a value that JSON cannot represent.
   }
   if (text === "") text = encodeMembers(toErrorReply(new Error("The result is not JSON data.")));
   if (text.length <= MAX_REPLY_CHARS) return text;
@@ -106,7 +107,7 @@ function toWireError(error: unknown): WireError {
   }
 }
 
-/** A member that does not fit becomes the start of its text and says so. */
+/** Replaces a member that is too large with the start of its text and a note. */
 function boundData(answer: object): Record<string, unknown> {
   let left = MAX_ERROR_DATA_CHARS;
   const bounded: [string, unknown][] = [];
@@ -120,7 +121,7 @@ function boundData(answer: object): Record<string, unknown> {
       continue;
     }
     const whole = typeof value === "string" ? value : text;
-    // Half of the room, because JSON may write one character as two.
+    // Uses half of the room, because JSON may escape a character as two.
     bounded.push([
       key,
       `${whole.slice(0, left / 2).toWellFormed()}… [${whole.length} characters, truncated]`,

@@ -1,40 +1,43 @@
 /**
- * Answers that became files, when a run is replayed: each file is restored at its place among the calls of the run, and what the
- * script reads, writes or sends after that waits for it.
+ * Restores answers that became files when a run is replayed. Each file is restored at its position among the run's
+ * calls; everything the script reads, writes or sends after that waits for it.
  */
 import type { CallMethod } from "../../wire/protocol.ts";
 
 export interface LoggedCall {
-  /** The call's number within the run, from 1. */
   seq: number;
   method: CallMethod;
-  /** SHA-256 of its parameters and attachment, hexadecimal. */
+  /** SHA-256 of its parameters and attachment, in hexadecimal. */
   digest: string;
-  /** The reply's members as JSON text, without its id. Null for a call without a reply, and for file calls, which a replay makes again. */
+  /**
+   * Members of the reply as JSON text, without its id. Null for a call without a reply, and for file calls, which a
+   * replay repeats.
+   */
   reply: string | null;
-  /** Set if the answer became a file, which must be restored before the reply is replayed. True if it is unknown when. */
+  /**
+   * Set if the answer became a file, which must be restored before the reply is replayed. True if the position is
+   * unknown.
+   */
   saved?: SavedAt | true | undefined;
 }
 
-/** When an answer became a file: what the script reads and writes depends on it. */
+/** Position at which an answer became a file. Later reads and writes of the script depend on it. */
 export interface SavedAt {
-  /** Number of the last call that had begun. */
   after: number;
-  /** Number among all saved answers of the run. */
   order: number;
 }
 
 export interface SavedAnswers {
-  /** Resolves when the file of this call is restored; undefined if it has none. */
+  /** Resolves when the file of this call is restored. Returns undefined if it has none. */
   of(seq: number): Promise<void> | undefined;
-  /** Does `work` at once, or after the files being restored. */
+  /** Runs `work` now or, if files are being restored, after them. */
   begin<T>(work: () => Promise<T>): Promise<T>;
-  /** Call when a call has begun: restores the files that follow it. */
+  /** Restores the files that follow this call. Call it when the call has begun. */
   advance(seq: number): void;
-  /** Returns what an answer that becomes a file after `seq` calls has to wait for, or null. */
+  /** Returns what an answer that becomes a file after `seq` calls must wait for, or null. */
   waitFor(seq: number): Promise<void> | null;
   next(after: number): SavedAt;
-  /** Nothing waits once the run is over. */
+  /** Stops all waiting, because the run is over. */
   end(): void;
 }
 
@@ -56,7 +59,7 @@ export function createSavedAnswers(
   const caughtUp = Promise.withResolvers<void>();
   let lastOrder = pending.reduce((most, { order }) => Math.max(most, order), 0);
   let isOver = false;
-  /** `done` resolves with the last file; `over` once the calls that waited for it have begun. */
+  /** `done` resolves when the last file is restored, `over` once the calls that waited have begun. */
   let restoring: { done: Promise<void>; over: Promise<void> } | null = null;
 
   async function restore(seq: number, done: () => void): Promise<void> {

@@ -1,7 +1,6 @@
-/** Describes what a run waits for when its time is over. */
 import type { CallMethod, WaitingParams } from "../../wire/protocol.ts";
 
-/** Further calls are only counted. */
+/** Number of calls that are named; further ones are only counted. */
 const MAX_NAMED = 3;
 const MAX_NAME_CHARS = 200;
 
@@ -11,7 +10,7 @@ export interface OpenCall {
   params: object;
 }
 
-/** Returns null if nothing known is waited for. `places` come from the child and may be missing. */
+/** Returns null if the run waits for nothing known. `places` come from the child and may be missing. */
 export function describeWaiting(open: readonly OpenCall[], places: WaitingParams["calls"]): string | null {
   const lines = new Map(
     places.map(({ id, line, file }) => [id, file === undefined ? `line ${line}` : `${file}:${line}`]),

@@ -1,6 +1,6 @@
 /**
- * V8 code caches of packages. Each is made in a child that evaluates this package and no script, and is given only to children
- * that evaluate the same package.
+ * V8 code caches of packages. Each is created in a child that evaluates only this package and no script, and is sent
+ * only to children that evaluate the same package.
  */
 import { prepareSource } from "../../preparer/prepare.ts";
 import { encodePackage } from "../../wire/frames.ts";
@@ -13,7 +13,6 @@ import type { MakeCodeCache } from "./packages.ts";
 
 const MAX_MS = 10_000;
 
-/** `signal` aborts when the environment is taken down. */
 export function createCodeCacheMaker(
   on: Omit<ExecutionContext, "packages">,
   signal: AbortSignal,

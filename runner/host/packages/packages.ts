@@ -1,6 +1,6 @@
 /**
- * Packages of runs on the host: which one an import means, their code as a child gets it, and their code caches. Keeps the packages
- * used last. Executes none of their code: a cache is made by a child that runs no script.
+ * Packages of runs on the host: finds the package that an import means, and stores recently used code and code
+ * caches. Executes none of their code: a child without a script creates the caches.
  */
 import { hash } from "node:crypto";
 import { LRUCache } from "lru-cache";
@@ -15,30 +15,28 @@ const MAX_CACHE_BYTES = 128 * 1024 * 1024;
 /** A larger code cache would take longer to send than it saves. */
 const MAX_CODE_CACHE_BYTES = 4 * 1024 * 1024;
 
-/** A package, or its main module alone, as a run needs it. */
+/** A package, or only its main module, in the form that a run needs. */
 export interface LoadedPackage extends Omit<PackageParts, "cache"> {
   use: UsedPackage;
   /** Code caches, keyed by the kind of child that accepts them. */
   caches: Map<ChildKind, Buffer>;
 }
 
-/** Forks have other V8 flags than booted children. */
+/** Forks run with other V8 flags than booted children. */
 export type ChildKind = "fork" | "booted";
 
 type Part = Omit<LoadedPackage, "use">;
 
 export interface Packages {
-  /** Finds the package that an import of a run means. `checkpoint` is that of the run it replays. */
   find(eid: number, checkpoint: Checkpoint | null, request: PackageRequest): ReturnType<FindPackage>;
-  /** Rejects if a package is gone, or is not the one that was found. */
+  /** Rejects if a package is gone or differs from the one that was found. */
   load(eid: number, uses: readonly UsedPackage[]): Promise<LoadedPackage[]>;
-  /** Returns the frames for a child, in pieces, and starts making missing code caches. */
+  /** Returns the frames for a child, in pieces, and starts creating missing code caches. */
   encode(loaded: readonly LoadedPackage[], isFork: boolean): Buffer[][];
-  /** Resolves when no code cache is being made. */
   settled(): Promise<void>;
 }
 
-/** Makes a code cache of a package in its own child, or resolves with null. Rejects only on bugs of the host. */
+/** Creates a package's code cache in a separate child, or resolves with null. Rejects only because of host bugs. */
 export type MakeCodeCache = (loaded: LoadedPackage) => Promise<{ kind: ChildKind; data: Buffer } | null>;
 
 export function createPackages(
@@ -46,7 +44,7 @@ export function createPackages(
   makeCodeCache: MakeCodeCache,
 ): Packages {
   const known = new LRUCache<string, Part>({ maxSize: MAX_CACHE_BYTES });
-  /** How often a part was used without a cache, by its key and kind. */
+  /** How often each part was used without a cache, by its key and kind. */
   const missed = new Map<string, number>();
   let making: Promise<void> = Promise.resolve();
 
@@ -72,7 +70,7 @@ export function createPackages(
     return part;
   }
 
-  /** Makes caches one after another, beside the runs, and only at the second use: many packages are used once. */
+  /** Creates caches one after another, alongside the runs, and only on second use: many packages are used once. */
   function makeCache(loaded: LoadedPackage, kind: ChildKind): void {
     const key = `${keyOf(loaded.use)} ${kind}`;
     const times = (missed.get(key) ?? 0) + 1;
@@ -83,7 +81,7 @@ export function createPackages(
       if (made === null || made.data.length > MAX_CODE_CACHE_BYTES) return;
       loaded.caches.set(made.kind, made.data);
       known.set(keyOf(loaded.use), loaded, { size: sizeOf(loaded) });
-      // A child of the other kind made it. Try again at the next uses.
+      // A child of the other kind created the cache. Tries again on later uses.
       if (made.kind !== kind) missed.delete(key);
     });
   }
@@ -94,7 +92,7 @@ export function createPackages(
       return findPackage?.(eid, request) ?? { message: "Packages are not available." };
     },
     async load(eid, uses) {
-      // Several ranges may lead to one bundle.
+      // Several ranges may resolve to one bundle.
       const unique = new Map<string, UsedPackage>();
       for (const use of uses) {
         const isWhole = use.isWhole || unique.get(use.digest)?.isWhole === true;
@@ -133,7 +131,7 @@ interface LineMap {
   mappings: unknown;
 }
 
-/** Mappings that cannot be read show no positions. */
+/** Returns the source mappings. Unreadable ones are ignored, so stacks show no positions. */
 function readMappings(text: string | null): LineMap & { main?: LineMap } {
   try {
     const { sources, mappings, main } = JSON.parse(text ?? "{}") as LineMap & { main?: LineMap };
@@ -147,7 +145,6 @@ function sizeOf({ source, mappings, caches }: Part): number {
   return source.length + mappings.length + [...caches.values()].reduce((sum, { length }) => sum + length, 0);
 }
 
-/** A replay gets exactly the packages of the first run. */
 function findAgain(
   packages: NonNullable<Checkpoint["packages"]>,
   { name, range }: PackageRequest,

@@ -8,7 +8,7 @@ export const CPU_PERIOD_US = 100_000;
 /** Smallest quota that the kernel accepts. */
 const MIN_QUOTA_US = 1000;
 
-/** Folder of one wall's groups: pid of the server, and a counter. */
+/** Folder of one environment's groups: the server's pid, and a counter. */
 const ROOT_NAME = /^cyrnel-(\d+)-\d+$/;
 let wallCount = 0;
 const REMOVE_TRIES = 20;
@@ -19,7 +19,7 @@ export function nameRoot(): string {
   return `cyrnel-${process.pid}-${wallCount}`;
 }
 
-/** Microseconds per `CPU_PERIOD_US`. */
+/** Converts to microseconds per `CPU_PERIOD_US`. */
 export function toQuota(cpuMillis: number): number {
   return Math.max(MIN_QUOTA_US, Math.round((cpuMillis * CPU_PERIOD_US) / 1000));
 }
@@ -28,7 +28,7 @@ export async function countMemoryKills(events: string): Promise<number> {
   return Number(/^oom_kill (\d+)$/m.exec(await readFile(events, "latin1"))?.[1] ?? "0");
 }
 
-/** Writes a setting that a kernel may be built without. */
+/** Writes a setting that some kernels are built without. */
 export async function writeOptional(files: GroupFiles, path: string, value: string): Promise<void> {
   try {
     await files.writeFile(path, value);

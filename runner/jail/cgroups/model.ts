@@ -7,7 +7,10 @@ export interface GroupLimits {
   cpuMillis: number | null;
 }
 
-/** The child is born in the group, or moved there while it boots. `admit` rejects if the kernel refuses. */
+/**
+ * How a child enters the group: it is born there, or moved there while it boots. `admit` rejects if the kernel
+ * refuses.
+ */
 export type Entrance = { birth: BirthGroup } | { birth: null; admit(pid: number): Promise<void> };
 
 export interface RunGroup {
@@ -16,7 +19,7 @@ export interface RunGroup {
   /** Valid until the group is removed. */
   readonly entrance: Entrance;
   limit(limits: GroupLimits): Promise<void>;
-  /** Counts kills for lack of memory since the group was created. */
+  /** Returns the number of out-of-memory kills since the group was created. */
   countMemoryKills(): Promise<number>;
   kill(): Promise<void>;
   /** Removes the group once it is empty. Gives up after a second; the next server start cleans up. */

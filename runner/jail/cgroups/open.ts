@@ -1,6 +1,6 @@
 /**
- * Opens one control group per run where the server may write a part of the cgroup tree: version 2 with delegation, or
- * version 1. Limits are then exact and cover the whole group.
+ * Opens one control group per run if the server may write to part of the cgroup tree: version 2 with delegation, or
+ * version 1. Limits are then exact and cover the entire group.
  */
 import { mkdir, writeFile } from "node:fs/promises";
 import type { Cgroups, CgroupsAbsent, GroupFiles } from "./model.ts";

@@ -1,5 +1,5 @@
 /**
- * Layer 5: a control group around each child, where the server may write a part of the cgroup tree. A group contains
+ * Layer 5: a control group around each child, if the server may write to part of the cgroup tree. A group contains
  * one child at a time and is reused, because creating one costs the kernel more than moving a process.
  */
 import type { BirthGroup } from "../../process/start-process.ts";
@@ -12,9 +12,9 @@ export interface Placement {
   readonly birth: BirthGroup | null;
   admit(pid: number): Promise<void>;
   readonly groupName: string;
-  /** Whether the kernel killed in the group for lack of memory since the child got it. */
+  /** Returns whether the kernel has killed a process in the group for lack of memory since the child entered it. */
   ranOutOfMemory(): Promise<boolean>;
-  /** Call after the child was reaped or failed to start: kills its leftovers. Never rejects. Idempotent. */
+  /** Kills leftover processes. Call it after the child was reaped or failed to start. Never rejects. Idempotent. */
   release(): Promise<void>;
 }
 
@@ -31,7 +31,7 @@ interface Kept {
   memoryKills: number;
 }
 
-/** Owns `cgroups`: disposing kills what is left in any group and removes them all. */
+/** Owns `cgroups`: disposing kills all processes in the groups and removes the groups. */
 export function createRunGroups(cgroups: Cgroups): RunGroups {
   const spare: Kept[] = [];
   const held = new Set<() => Promise<void>>();
@@ -47,7 +47,7 @@ export function createRunGroups(cgroups: Cgroups): RunGroups {
   }
 
   async function take(limits: GroupLimits): Promise<Kept> {
-    // Takes the group that rested longest: the kernel has settled the CPU debt of its last child.
+    // Takes the group that has been idle longest: the kernel has settled its last child's CPU debt.
     const kept = spare.shift();
     if (kept === undefined) return make(limits);
     if (!isSame(kept.limits, limits)) {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 export const CONTROLLERS = ["memory", "pids", "cpu"] as const;
 export type Controller = (typeof CONTROLLERS)[number];
 
-/** The kernel's description of cgroups: files of /proc/self; tests substitute them. */
+/** Contents of /proc/self files that describe cgroups; tests substitute them. */
 export interface CgroupSources {
   mountinfo: string;
   cgroup: string;
@@ -36,7 +36,7 @@ export function findOwnGroup(
     const matches =
       controller === null ? type === "cgroup2" : type === "cgroup" && options.split(",").includes(controller);
     if (!matches || path === undefined) continue;
-    // A container's mount shows a part of the tree, while the kernel counts paths from the top.
+    // A container's mount shows part of the tree, while the kernel counts paths from the top.
     const below = root !== "/" && path.startsWith(root) ? path.slice(root.length) : path;
     return { path: join(mountpoint, below), isTop: below === "" || below === "/" };
   }

@@ -36,7 +36,7 @@ export function openVersion1(sources: CgroupSources, files: GroupFiles): Cgroups
   let leave: number[];
   try {
     for (const root of roots.values()) mkdirSync(root, { recursive: true });
-    // CPU first, so that what follows runs with the server's share.
+    // CPU first, so that the remaining moves run with the server's share.
     leave = openTasks(homes.toReversed());
   } catch (error) {
     removeRoots();
@@ -106,7 +106,10 @@ async function setQuota(files: GroupFiles, path: string, cpuMillis: number): Pro
   }
 }
 
-/** Sets memory, and memory plus swap where the kernel counts it. The second must never be below the first. */
+/**
+ * Sets the memory limit, and the limit for memory plus swap if the kernel counts it. The second must never be below
+ * the first.
+ */
 async function setMemory(files: GroupFiles, group: string, memoryBytes: number): Promise<void> {
   const memory = join(group, "memory.limit_in_bytes");
   const withSwap = join(group, "memory.memsw.limit_in_bytes");
@@ -114,7 +117,7 @@ async function setMemory(files: GroupFiles, group: string, memoryBytes: number):
     await files.writeFile(memory, `${memoryBytes}`);
     await writeOptional(files, withSwap, `${memoryBytes}`);
   } catch (error) {
-    // The new limit exceeds the current one for memory plus swap: raise that first.
+    // The new limit exceeds the current one for memory plus swap, so that is raised first.
     if ((error as NodeJS.ErrnoException).code !== "EINVAL") throw error;
     await files.writeFile(withSwap, `${memoryBytes}`);
     await files.writeFile(memory, `${memoryBytes}`);
@@ -125,12 +128,12 @@ async function setMemory(files: GroupFiles, group: string, memoryBytes: number):
 function killMembers(group: string): void {
   for (const line of readFileSync(join(group, "cgroup.procs"), "latin1").split("\n")) {
     const pid = Number(line);
-    // A thread of the server is in the group while it starts a child.
+    // A server thread is in the group while it starts a child.
     if (line === "" || pid === process.pid) continue;
     try {
       process.kill(pid, "SIGKILL");
     } catch {
-      // The process has ended meanwhile.
+      // The process has ended in the meantime.
     }
   }
 }

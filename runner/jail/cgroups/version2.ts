@@ -33,7 +33,7 @@ export function findVersion2(sources: CgroupSources): { version: 2; base: string
   const available = readFileSync(join(own, "cgroup.controllers"), "latin1").trim().split(" ");
   const missing = CONTROLLERS.filter((controller) => !available.includes(controller));
   if (missing.length > 0) throw new Error(`cgroup v2 at ${own} lacks ${missing.join(", ")}`);
-  // Root can also write to groups of others, such as its login session's: leave those alone.
+  // Root can also write to other groups, such as its login session's, which must not be changed.
   const isSubgroup = basename(own) === "server";
   if (!isSubgroup && !isTop && process.getuid?.() === 0) {
     throw new Error(`cgroup v2 at ${own} is not known to be delegated to the server`);
@@ -66,7 +66,7 @@ export function openVersion2(sources: CgroupSources, files: GroupFiles): Cgroups
       await files.mkdir(group);
       return {
         name: join(basename(root), name),
-        // Where memory is limited, a thread cannot be in another group than its process (cgroup-v2, "Threads").
+        // If memory is limited, a thread cannot be in a different group than its process (cgroup-v2, "Threads").
         entrance: { birth: null, admit: (pid) => writeLater(join(group, "cgroup.procs"), `${pid}`) },
         async limit({ memoryBytes, maxThreads, cpuMillis }) {
           await writeOptional(files, join(group, "memory.swap.max"), "0");
@@ -86,7 +86,7 @@ export function openVersion2(sources: CgroupSources, files: GroupFiles): Cgroups
   };
 }
 
-/** The write may block a thread of the pool, but not this one. */
+/** The write may block a pool thread, but not this one. */
 async function writeLater(path: string, value: string): Promise<void> {
   const file = openSync(path, "w");
   try {

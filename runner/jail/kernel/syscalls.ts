@@ -1,6 +1,6 @@
 /**
  * The only access to libc: five small functions that another backend could implement. They act on the calling thread
- * or, given a pid, on that process. Bundled into the child: Node only, no zod.
+ * or, if given a pid, on that process. Bundled into the child: Node only, no zod.
  */
 import { Buffer } from "node:buffer";
 import {
@@ -16,11 +16,11 @@ import {
 /** A number, or memory whose address is passed; null is the null pointer. */
 export type KernelArgument = number | bigint | Uint8Array | null;
 
-/** Calls into the kernel return its results: `-errno` for a failure, never an exception. */
+/** Kernel calls return the kernel's results: `-errno` for a failure, never an exception. */
 export interface Kernel {
   syscall(number: number, ...args: KernelArgument[]): number;
   prctl(option: number, ...args: KernelArgument[]): number;
-  /** Reads, and with `limit` sets, a limit of another process, in the unit of the resource. */
+  /** Reads another process's limit, or with `limit` sets it, in the resource's unit. */
   prlimit(pid: number, resource: number, limit?: ResourceLimit): ResourceLimit | number;
   /** Returns the address of memory from `allocate`, to be written into `holder`, which keeps that memory alive. */
   addressOf(memory: Uint8Array, holder: Uint8Array): bigint;
@@ -32,12 +32,15 @@ export interface ResourceLimit {
 }
 
 const SYSCALL = {
-  // 32 bits, because a BigInt result could allocate memory of V8's and so change errno before it is read.
+  // 32 bits, because a BigInt result could make V8 allocate memory and so change errno before it is read.
   return: "int32",
   arguments: ["int64", "uint64", "uint64", "uint64", "uint64", "uint64", "uint64"],
 } as const;
 const ADDRESS_SYSCALL = { ...SYSCALL, return: "int64" } as const;
-/** brk, mmap, mremap, shmat return addresses; all others fit into 32 bits. asm/unistd_64.h, asm-generic/unistd.h. */
+/**
+ * brk, mmap, mremap and shmat return addresses; all other results have 32 bits. asm/unistd_64.h,
+ * asm-generic/unistd.h.
+ */
 const RETURNS_ADDRESS = new Set(isAarch64 ? [214, 222, 216, 196] : [12, 9, 25, 30]);
 const MMAP = {
   return: "uint64",
@@ -63,7 +66,7 @@ export function allocateText(value: string): Uint8Array {
   return memory;
 }
 
-/** Opens libc of this process through `node:ffi`, once. Throws an Error that says why it cannot. */
+/** Opens this process's libc through `node:ffi`, once. Throws an Error that says why it cannot. */
 export function openKernel(): Kernel {
   opened ??= resolveKernel();
   return opened;
@@ -72,17 +75,17 @@ let opened: Kernel | null = null;
 
 function resolveKernel(): Kernel {
   const ffi = loadFfi();
-  // Each resolved function costs a child 0.1 ms of its start, so all calls share one. Resolving changes errno, so it
+  // Each resolved function adds 0.1 ms to a child's start, so all calls share one. Resolving changes errno, so it
   // happens here.
   const libc = new ffi.DynamicLibrary(null);
   const call = libc.getFunction("syscall", SYSCALL);
   // A library supports one signature per name.
   const addressCall = new ffi.DynamicLibrary(null).getFunction("syscall", ADDRESS_SYSCALL);
-  // Address of errno for this thread and its forks. Read once in advance: Node's work at the first call changes
-  // errno.
+  // Address of errno for this thread and its forks. Read once in advance, because Node's work at the first call
+  // changes errno.
   const errno = libc.getFunction("__errno_location", ERRNO_LOCATION)();
   ffi.getInt32(errno);
-  /** Keeps memory reachable during a call: an address alone does not. */
+  /** Keeps memory reachable during a call, which an address alone does not. */
   const pinned: { arguments: readonly unknown[] } = { arguments: [] };
   const pointedTo = new WeakMap<Uint8Array, Uint8Array>();
 
@@ -93,7 +96,7 @@ function resolveKernel(): Kernel {
     }
     return ffi.getRawPointer(argument);
   }
-  /** Errno belongs to the thread and its last failure: read it before anything else runs. */
+  /** errno belongs to the thread and its last failure, so it is read before anything else runs. */
   function syscall(number: number, ...args: KernelArgument[]): number {
     pinned.arguments = args;
     const [a, b, c, d, e, f] = args;
@@ -145,8 +148,8 @@ export function mapFile(file: number, sizeBytes: number): Buffer {
 }
 
 /**
- * Waits for data or hang-up on `fd` (returns true), or for `ms` or a signal (returns false). The function still works
- * after the permission to use `node:ffi` was dropped.
+ * Returns a function that waits for data or hang-up on `fd` (returns true), or for `ms` or a signal (returns false).
+ * It still works after the permission to use `node:ffi` was dropped.
  */
 export function preparePoll(kernel: Kernel, fd: number): (ms: number) => boolean {
   // struct pollfd and struct timespec; the view keeps alive the memory whose addresses they hold.
@@ -169,12 +172,12 @@ export function releaseFreedMemory(): void {
     const trim = new (loadFfi().DynamicLibrary)(null).getFunction("malloc_trim", TRIM);
     trim(0n);
   } catch {
-    // Only an optimization: ignore failures.
+    // Failures are ignored: this is only an optimization.
   }
 }
 
 export interface EventLoop {
-  /** Renews the loop in a forked process: its descriptors and its clock. */
+  /** Renews the event loop's descriptors and clock in a forked process. */
   renew(): void;
 }
 
@@ -195,8 +198,8 @@ export function openEventLoop(): EventLoop {
 }
 
 /**
- * Loads `node:ffi` without its warning: Node is pinned exactly because the module is experimental. Throws an Error
- * that says why it cannot. Only for files of this folder.
+ * Loads `node:ffi` without its warning: the module is experimental, so Node is pinned exactly. Throws an Error that
+ * says why it cannot. Only for files in this folder.
  */
 export function loadFfi(): typeof import("node:ffi") {
   const { emitWarning } = process;

@@ -1,6 +1,6 @@
 /**
  * Assembles classic BPF as seccomp accepts it: forward jumps only, 32-bit words. Labels replace offsets; a
- * conditional jump beyond its 8-bit offset is extended by unconditional jumps of 32 bits.
+ * conditional jump beyond its 8-bit offset is extended by unconditional 32-bit jumps.
  */
 
 // linux/bpf_common.h, linux/filter.h
@@ -28,7 +28,7 @@ export type Step =
 
 export interface BpfProgram {
   bytes: Uint8Array;
-  /** Byte offsets of the 32-bit words that hold OWN_PID. */
+  /** Byte offsets of the 32-bit words that contain OWN_PID. */
   pidOffsets: number[];
 }
 

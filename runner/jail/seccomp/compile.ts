@@ -42,7 +42,7 @@ export interface Rule {
 }
 
 export interface Policy {
-  /** The first rule that holds decides a call. */
+  /** The first rule whose condition is true decides a call. */
   rules: readonly Rule[];
   otherwise: Verdict;
   unknown: Verdict;
@@ -50,7 +50,7 @@ export interface Policy {
 
 const AUDIT_ARCH = { x86_64: AUDIT_ARCH_X86_64, aarch64: AUDIT_ARCH_AARCH64 } as const;
 
-/** Compiles a policy for one architecture and leaves out calls it does not have. */
+/** Compiles a policy for one architecture and omits calls that it lacks. */
 export function compilePolicy(policy: Policy, architecture: Architecture): BpfProgram {
   const steps: Step[] = [];
   const returns = new Map<number, Label>();
@@ -150,7 +150,7 @@ function search(steps: Step[], spans: readonly Span[]): void {
   const [first] = spans;
   if (!first) return;
   if (spans.length === 1) {
-    // Always jumps: 'at least 0' holds for every number.
+    // Always jumps: 'at least 0' is true for every number.
     steps.push({ do: "jump", if: "atLeast", than: 0, yes: first.label, no: first.label });
     return;
   }

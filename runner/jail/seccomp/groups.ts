@@ -2,7 +2,7 @@
 import type { SyscallName } from "./syscall-numbers.ts";
 
 /**
- * Access to another process's memory, or another program in this one. Only an attack does that, so it ends the
+ * Access another process's memory, or replace this process's program. Only an attack does that, so it kills the
  * process.
  */
 export const ATTACKS = [
@@ -14,8 +14,8 @@ export const ATTACKS = [
 ] as const satisfies readonly SyscallName[];
 
 /**
- * Calls that are absent. None takes a pointer that a filter would have to follow; io_uring would carry any call past
- * the filter.
+ * Calls reported as missing (ENOSYS). clone3 and openat2 take arguments through a pointer, which a filter cannot
+ * follow; io_uring would carry any call past the filter.
  */
 export const ABSENT = [
   "clone3",

@@ -1,4 +1,4 @@
-/** Installs a compiled filter on the calling thread or the whole process. Irrevocable. Bundled into the child. */
+/** Installs a compiled filter on the calling thread or the entire process. Irrevocable. Bundled into the child. */
 import {
   EFAULT,
   EINVAL,
@@ -15,8 +15,8 @@ import type { BpfProgram } from "./bpf.ts";
 export type FilterTarget = "thread" | "process";
 
 /**
- * Returns whether this kernel has seccomp filters. One that cannot report its features (gVisor) is offered a filter
- * at a null address: it has filters if it looks there. The self-test observes whether they end a process.
+ * Returns whether this kernel has seccomp filters. A kernel that cannot report its features (gVisor) is offered a
+ * filter at a null address: it has filters if it tries to read it. The self-test observes whether they end a process.
  */
 export function hasSeccomp(kernel: Kernel): boolean {
   const action = allocate(4);
@@ -27,8 +27,8 @@ export function hasSeccomp(kernel: Kernel): boolean {
 }
 
 /**
- * Needs no_new_privs or CAP_SYS_ADMIN. Throws an Error with the errno or, for a whole process, the thread that could
- * not be brought under the filter.
+ * Needs no_new_privs or CAP_SYS_ADMIN. Throws an Error with the errno or, for an entire process, the thread on which
+ * the filter could not be installed.
  */
 export function installFilter(kernel: Kernel, filter: BpfProgram, target: FilterTarget): void {
   const flags = target === "process" ? SECCOMP_FILTER_FLAG_TSYNC : 0;

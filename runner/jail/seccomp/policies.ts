@@ -89,15 +89,15 @@ export function birthPolicy(serverPid: number | typeof OWN_PID): Policy {
       { calls: ATTACKS, verdict: "kill" },
       { calls: ABSENT, verdict: absent },
       deny(SOCKETS.filter((call) => call !== "recvmsg")),
-      // A zygote receives the pipes of its forks on this descriptor; for other children it is a pipe, where this
+      // A zygote receives its forks' pipes on this descriptor. Other children have a pipe there, on which the call
       // fails.
       deny(["recvmsg"], { argument: 0, bits: 32, is: "different", value: 0n }),
-      // V8 uses this advice to keep its heap from a fork and tolerates a refusal: the zygote must be forked with its
-      // heap.
+      // V8 uses this advice to exclude its heap from forks and tolerates a refusal: the zygote must be forked with
+      // its heap.
       { calls: ["madvise"], when: [int(2, MADV_DONTFORK)], verdict: invalid },
       deny(OTHER_PROCESSES),
       deny(["tgkill"], int(0, serverPid)),
-      // Node raises its own soft limit of open files at start.
+      // Node raises its own soft limit of open files at startup.
       deny(["prlimit64"], { argument: 0, bits: 32, is: "different", value: 0n }),
       deny(SHARED_MEMORY_AND_QUEUES),
       deny(CHANGES_TO_FILES),
@@ -126,7 +126,7 @@ export interface SelfLockOptions {
 
 /**
  * Private memory, by the flags of V8 and glibc. Excludes memory that RLIMIT_DATA does not count (MAP_SHARED,
- * MAP_GROWSDOWN) or that comes from a store of the machine (MAP_HUGETLB).
+ * MAP_GROWSDOWN) or that comes from a machine-wide pool (MAP_HUGETLB).
  */
 const PRIVATE_MEMORY: Condition = {
   argument: 3,

@@ -1,11 +1,11 @@
 /**
- * System call numbers: x86_64 (asm/unistd_64.h), then aarch64 (asm-generic/unistd.h), null where the architecture has
- * none. Host only; policies can use only names listed here.
+ * System call numbers: x86_64 (asm/unistd_64.h), then aarch64 (asm-generic/unistd.h), null if the architecture lacks
+ * the call. Host only; policies can use only names listed here.
  */
 
 export type Architecture = "x86_64" | "aarch64";
 
-/** Highest number assigned when this table was made; every policy treats higher ones as unknown. */
+/** Highest number assigned when this table was created; every policy treats higher ones as unknown. */
 export const HIGHEST_KNOWN_SYSCALL = 470;
 
 const numbers = {
@@ -292,7 +292,6 @@ export type SyscallName = keyof typeof numbers;
 
 export const SYSCALL_NAMES = Object.keys(numbers) as SyscallName[];
 
-/** Returns the call's number, or null if the architecture lacks it. */
 export function syscallNumber(name: SyscallName, architecture: Architecture): number | null {
   return numbers[name][architecture === "x86_64" ? 0 : 1];
 }

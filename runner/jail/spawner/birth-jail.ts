@@ -4,17 +4,17 @@ import type { LandlockGrant } from "../landlock.ts";
 import type { BpfProgram } from "../seccomp/bpf.ts";
 
 export interface BirthJail {
-  /** Files that may be read and executed; resolved absolute paths. */
+  /** Resolved absolute paths of files that may be read and executed. */
   execute: readonly string[];
   read: readonly string[];
-  /** 0 leaves Landlock out. */
+  /** 0 to skip Landlock. */
   landlockAbi: number;
   filter: BpfProgram | null;
-  /** Only to show what an attack achieves without the jail; otherwise children hold no capabilities. */
+  /** Only for demonstrating what an attack achieves without the jail; otherwise children hold no capabilities. */
   keepsCapabilities?: true;
 }
 
-/** Opens the files while `use` runs. Throws if one is missing. */
+/** Opens the files for the duration of `use`. Throws if one is missing. */
 export function withGrants<T>({ execute, read }: BirthJail, use: (grants: LandlockGrant[]) => T): T {
   const grants: LandlockGrant[] = [];
   try {

@@ -1,6 +1,6 @@
 /**
  * Starts a program from the calling thread with posix_spawn. Unlike fork, which libuv uses, it copies no page tables,
- * so its cost does not grow with the server's memory. The server reaps the child itself and learns its usage.
+ * so its cost does not grow with the server's memory. The server reaps the child itself and reads its resource usage.
  */
 import { constants } from "node:os";
 import type { ProcessExit, Program } from "../../process/start-process.ts";
@@ -27,7 +27,7 @@ const SIGINFO_PID_AT = 16;
 /** Returns the pid, or throws an Error with the errno if the program was not started. */
 export type StartProgram = (program: ProgramWithEnvironment, descriptors: ChildDescriptors) => number;
 
-/** The child gets this environment and these arguments, and descriptors 0, 1 and 2 only. Paths are absolute. */
+/** The child gets only this environment, these arguments, and descriptors 0, 1 and 2. Paths are absolute. */
 export interface ProgramWithEnvironment extends Program {
   env: Readonly<Record<string, string>>;
 }
@@ -97,7 +97,7 @@ export function openNativeSpawn(): StartProgram {
       return new DataView(pid.buffer).getInt32(0, true);
     } finally {
       libc.posix_spawn_file_actions_destroy(actions);
-      // Keeps the strings alive during the call: arrays of addresses do not.
+      // Keeps the strings alive during the call, which arrays of addresses do not.
       args.length = 0;
       env.length = 0;
     }
@@ -108,7 +108,7 @@ export function openNativeSpawn(): StartProgram {
 const status = allocate(4);
 const usage = allocate(RUSAGE_BYTES);
 
-/** Reaps an ended child; returns null while it runs. One reaped elsewhere has neither code nor signal. */
+/** Reaps an ended child; returns null while it runs. A child reaped elsewhere has neither code nor signal. */
 export function reap(kernel: Kernel, pid: number): ChildExit | null {
   const result = kernel.syscall(NR_WAIT4, pid, status, WNOHANG, usage);
   if (result === 0) return null;
@@ -134,7 +134,7 @@ export function findEnded(kernel: Kernel, group: number): number {
   return result < 0 ? result : new DataView(info.buffer).getInt32(SIGINFO_PID_AT, true);
 }
 
-/** Some signals have two names: keep the first. */
+/** Keeps the first name of signals that have two. */
 const SIGNAL_NAMES = new Map(
   Object.entries(constants.signals)
     .toReversed()

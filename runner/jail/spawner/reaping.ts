@@ -3,7 +3,7 @@
 import type { Kernel } from "../kernel/syscalls.ts";
 import { type ChildExit, findEnded, reap } from "./native-spawn.ts";
 
-/** SIGCHLD reports the end of a child; if one is missed, this poll finds it. */
+/** SIGCHLD reports the end of a child; if one is missed, this poll detects it. */
 const SLOW_POLL_MS = 500;
 const ORPHANS_MS = 30_000;
 const ORPHANS_EVERY_MS = 200;
@@ -16,8 +16,8 @@ export interface RunningChild {
 export interface RunningChildren {
   watch(pid: number): RunningChild;
   /**
-   * Reaps unwatched children of a process group: a zygote killed between a fork and its report leaves one, which ends
-   * by itself because its pipes close. Continues while the group has children, for at most ORPHANS_MS.
+   * Reaps unwatched children of a process group: a zygote killed between a fork and its report leaves one, which
+   * exits by itself because its pipes close. Continues while the group has children, for at most ORPHANS_MS.
    */
   reapOrphans(group: number): void;
   killAll(): void;
@@ -39,7 +39,7 @@ export function watchChildren(kernel: Kernel): RunningChildren {
         if (running.size === 0) slowPoll.unref();
       });
       running.add(child);
-      // Like a child of libuv's, it keeps the event loop alive until it is reaped.
+      // Like a libuv child, it keeps the event loop alive until it is reaped.
       slowPoll.ref();
       return child;
     },
@@ -76,7 +76,7 @@ function watchChild(kernel: Kernel, pid: number, whenReaped: () => void) {
       try {
         process.kill(pid, "SIGKILL");
       } catch {
-        // Reaped elsewhere; the next check reports it.
+        // The child was reaped elsewhere; the next check reports it.
       }
     },
     reapIfEnded() {

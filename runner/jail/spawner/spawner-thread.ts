@@ -1,5 +1,5 @@
 /**
- * The thread that starts children. Its first message is its jail: it jails itself for good before it takes orders.
+ * The thread that starts children. Its first message is its jail: it jails itself permanently before it takes orders.
  * no_new_privs, Landlock, capabilities and seccomp are per thread and inherited, so its children are born inside,
  * while the rest of the server is unchanged. Entry file of a worker; it loads everything before it is jailed.
  */
@@ -38,7 +38,7 @@ function jailThread(kernel: Kernel, jail: BirthJail): void {
   if (jail.landlockAbi > 0) {
     withGrants(jail, (grants) => restrictToFiles(kernel, jail.landlockAbi, grants, "caller"));
   }
-  // Must precede the filter, which refuses it.
+  // Must precede the filter, which refuses this call.
   dropCapabilities?.();
   if (jail.filter) installFilter(kernel, jail.filter, "thread");
 }
@@ -52,7 +52,7 @@ function main(port: NonNullable<typeof parentPort>, jail: BirthJail): void {
     port.on("message", (order: StartOrder) => {
       const event = start(startProgram, order);
       try {
-        // Ends this thread if the kernel refuses: its next child would be born in that group too.
+        // Throws, which ends this thread, if the kernel refuses: its next child would be born in that group too.
         enterGroups(order.program.group?.leave);
       } finally {
         report(event);
@@ -64,7 +64,7 @@ function main(port: NonNullable<typeof parentPort>, jail: BirthJail): void {
   }
 }
 
-/** Moves only this thread into the program's control group while it starts it. See BirthGroup. */
+/** Moves only this thread into the program's control group while it starts the program. See BirthGroup. */
 function start(startProgram: StartProgram, { id, program, descriptors }: StartOrder): SpawnerEvent {
   try {
     enterGroups(program.group?.enter);

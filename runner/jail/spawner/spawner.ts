@@ -1,6 +1,6 @@
 /**
  * Starts children inside the jail through a jailed thread. The server creates the pipes, keeps one end of each and
- * reaps the children, so no byte and no exit passes through that thread. Knows no protocol.
+ * reaps the children, so no output and no exit status passes through that thread. Knows no protocol.
  */
 import { closeSync } from "node:fs";
 import { access } from "node:fs/promises";
@@ -28,7 +28,7 @@ export interface JailedProcess extends StartedProcess {
 export interface ZygoteProcess extends JailedProcess {
   /**
    * Orders one fork, born in `group`, with its own pipes. Its parent is the server, so it survives the zygote.
-   * `readPid` returns the zygote's report. Rejects if the zygote does not take the order, or as `readPid` does.
+   * `readPid` returns the zygote's report. Rejects if the zygote does not accept the order, or if `readPid` rejects.
    */
   fork(group: BirthGroup | null, readPid: () => Promise<number>): Promise<JailedProcess>;
 }
@@ -37,7 +37,7 @@ export interface Spawner extends AsyncDisposable {
   /** Kernel thread id, for verification from outside. */
   readonly threadId: number;
   readonly hasEnded: boolean;
-  /** Starts a child. Rejects if the program cannot be started or the spawner has ended. */
+  /** Rejects if the program cannot be started or the spawner has ended. */
   start(program: Program): Promise<JailedProcess>;
   /** Starts a process that forks children on order: see jail/fork.ts. */
   startZygote(program: Program): Promise<ZygoteProcess>;
@@ -51,7 +51,7 @@ interface Waiting {
   isLate: boolean;
 }
 
-/** Deadline from order to pid. Starting is one system call; only a hanging file system takes longer. */
+/** Maximum time from order to pid. Starting is one system call; only a hanging file system takes longer. */
 const MAX_START_MS = 10_000;
 
 interface BootedThread {
@@ -61,7 +61,7 @@ interface BootedThread {
 
 let bootedAhead: BootedThread | null = null;
 
-/** Boots the next spawner's thread while the rest of a program loads; it does not keep the program alive. */
+/** Starts the next spawner's thread while the rest of a program loads; it does not keep the program alive. */
 export function bootSpawnerAhead(): void {
   if (bootedAhead !== null) return;
   bootedAhead = bootThread();
@@ -86,8 +86,8 @@ export async function startSpawner(jail: BirthJail): Promise<Spawner> {
   const { worker, ended: threadEnded } = bootedAhead ?? bootThread();
   bootedAhead = null;
   worker.ref();
-  // The first thread to use libuv's thread pool creates it: if that were the jailed one, it would jail the server's
-  // own file access.
+  // The first thread to use libuv's thread pool creates the pool: if that were the jailed one, it would jail the
+  // server's own file access.
   await access("/");
   const kernel = openKernel();
   const waiting = new Map<number, Waiting>();
@@ -107,7 +107,7 @@ export async function startSpawner(jail: BirthJail): Promise<Spawner> {
     ended ??= reason;
     jailed.reject(ended);
     for (const id of waiting.keys()) settle(id)?.pid.reject(ended);
-    // Locked children received their parent-death signal; the others had not got that far.
+    // Locked children already received their parent-death signal; this kills those that were not locked yet.
     running.killAll();
   }
 
@@ -134,7 +134,7 @@ export async function startSpawner(jail: BirthJail): Promise<Spawner> {
   worker.postMessage(jail);
 
   /**
-   * Returns the pid of the started program. `over` resolves when the thread is done with the order, which may be long
+   * Returns the started program's pid. `over` resolves when the thread is done with the order, which may be long
    * after the caller gave up on the pid.
    */
   function send(order: StartOrder): { pid: Promise<number>; over: Promise<void> } {
@@ -167,11 +167,11 @@ export async function startSpawner(jail: BirthJail): Promise<Spawner> {
           : [program.stdin, pipes.childEnds[1], pipes.childEnds[2]],
     });
     const pid = await order.pid.catch((error) => {
-      // Closes only when the thread is done with them: their numbers may belong to other files then.
+      // Closed only when the thread is done with them: after closing, their numbers may belong to other files.
       void order.over.then(() => pipes[Symbol.dispose]());
       throw error;
     });
-    // The program runs by now and shares no memory with the server; its forks inherit the score.
+    // The program is running by now and shares no memory with the server; its forks inherit the score.
     endFirstWithoutMemory(pid);
     using _ = pipes;
     return watch(pid, pipes);
@@ -236,13 +236,13 @@ export async function startSpawner(jail: BirthJail): Promise<Spawner> {
 
 interface Pipes extends Disposable {
   childEnds: ChildDescriptors;
-  /** Hands over the server's ends as streams; otherwise they are closed with the rest. */
+  /** Returns the server's ends as streams; otherwise they are closed with the rest. */
   takeServerEnds(): { stdin: Socket; stdout: Socket; stderr: Socket };
 }
 
 /**
- * Creates a child's three pipes, close-on-exec: pipes, not the socket pairs that Node makes, so that a child has no
- * socket. Throws when the system has no descriptors left.
+ * Creates a child's three pipes, close-on-exec. Node would create socket pairs, but a child must have no socket.
+ * Throws when the system has no descriptors left.
  */
 function makePipes(kernel: Kernel): Pipes {
   const open: number[] = [];

@@ -1,12 +1,12 @@
-/** Stands in for a module that a script does not have: importing it works, using it throws. */
+/** Replaces a module that scripts do not have: importing it works, using it throws. */
 
-/** `why` explains the absence of a Node module; it may be empty. */
+/** `why` explains why scripts lack a Node module; it may be empty. */
 export function absentModule(name: string, why: string): object {
   const members = new Map<string, unknown>();
   const find = (key: string): unknown => {
     let member = members.get(key);
     if (member === undefined) {
-      // A function, so that classes can be derived from it.
+      // A function, so that classes can extend it.
       member = function absent(): never {
         throw new Error(`${name}.${key} is not available in a script${why === "" ? "" : `: ${why}`}.`);
       };
@@ -20,7 +20,7 @@ export function absentModule(name: string, why: string): object {
   );
   return Object.create(prototype);
 }
-/** The engine and esbuild read these from any object: an answer would make the module a promise or an ES module. */
+/** The engine and esbuild read these from any object: a value would make the module a promise or an ES module. */
 const PLAIN = new Set(["__esModule", "then", "default", "constructor", "toString", "valueOf", "toJSON"]);
 
 export function notInstalled(name: string): Error {

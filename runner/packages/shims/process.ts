@@ -1,4 +1,7 @@
-/** `process` for packages: constants that reveal nothing about the host, and what a script can do anyway. */
+/**
+ * `process` for packages: constants that reveal nothing about the host, and functions that scripts could write
+ * themselves.
+ */
 const stream = {
   isTTY: false,
   columns: 80,

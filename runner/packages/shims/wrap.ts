@@ -1,4 +1,4 @@
-/** Makes the namespace that `import` returns for a package's CommonJS module. */
+/** Creates the namespace that `import` returns for a package's CommonJS module. */
 type Exports = Record<string, unknown>;
 
 /**

@@ -11,7 +11,7 @@ import { INSTEAD } from "./names.ts";
 
 type Failure = Extract<Transpiled, { ok: false }>;
 
-/** `hoisted` says where static imports stood and which statements mark these places. */
+/** `hoisted` says where static imports were and which statements mark these places. */
 export async function prepareLinkable(
   excerpt: Excerpt,
   transpiled: Extract<Transpiled, { ok: true }>,
@@ -40,12 +40,12 @@ export function requireError(
   return nodeError(generated, node, `require is not available: use import. ${INSTEAD}`);
 }
 
-/** Null if no imports can be taken out. */
+/** Null if no imports can be hoisted. */
 type HoistedBody = { prepared: Refused | Linkable } | { failure: Failure } | null;
 
 /**
- * Makes a body a module: its static imports, and the rest as a default export. `calls`: the body calls `import()` and
- * may have no static imports.
+ * Turns a body into a module: its static imports, and the rest as a default export. `calls` is true if the body calls
+ * `import()` and may have no static imports.
  */
 export async function prepareHoisted(excerpt: Excerpt, calls: boolean): Promise<HoistedBody> {
   const kept = new Set<number>();

@@ -2,12 +2,10 @@ import { type Refused, sourceError } from "../errors.ts";
 import type { Node } from "./linkable.ts";
 import { quote } from "./names.ts";
 
-/** A step takes a tenth of a microsecond. */
+/** Each step takes a tenth of a microsecond. */
 const MAX_EXPORT_STEPS = 500_000;
 
-/**
- * Does not check imported names that are unused: they may be types. `keysOf` has the names that JSON files export.
- */
+/** Skips unused imported names, which may be types. `keysOf` has the names that JSON files export. */
 export function checkNames(
   nodes: readonly Node[],
   keysOf: ReadonlyMap<Node, ReadonlySet<string>>,

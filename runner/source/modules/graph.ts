@@ -1,6 +1,6 @@
 /**
- * Reads what a script imports: workspace files, each made linkable, and packages, which the host finds. Bounds the
- * number and size of all modules. Opens no file: `readModule` returns their texts.
+ * Reads what a script imports: workspace files, each made linkable, and packages, which the host finds. Limits the
+ * number and total size of modules. Opens no file: `readModule` returns their texts.
  */
 
 import { hash } from "node:crypto";
@@ -12,17 +12,18 @@ import type { Import, Linkable, Node, PackageTarget } from "./linkable.ts";
 import { INSTEAD, kindOf, quote, readSpecifier, type SourceKind } from "./names.ts";
 import { NoTextError } from "./text.ts";
 
-/** Resolves with null for a missing file. Throws NoTextError, or Error for more than `maxBytes`. */
+/** Resolves with null for a missing file. Throws NoTextError, or an Error if the file exceeds `maxBytes`. */
 export type ReadModule = (name: string, maxBytes: number) => Promise<string | null>;
 
 /**
- * Finds the package of an import, or a message for the script's author. Without `exports` the path is checked later.
+ * Returns the package of an import, or a message for the script's author. Without `exports` the path is checked
+ * later.
  */
 export type FindPackage = (
   request: PackageRequest,
 ) => Promise<(PackageUse & Partial<FoundPackage>) | { message: string }>;
 
-/** `isWhole`: the script imports more than the main module. */
+/** `isWhole` is true if the script imports more than the main module. */
 export type UsedPackage = PackageUse & PackageRequest & { isWhole: boolean };
 
 /** Null if the script has no files, or its host no packages. */
@@ -46,7 +47,7 @@ export interface Graph {
   digest: string;
 }
 
-/** Becomes an error at the import that asked for too much. */
+/** Becomes an error at the import that exceeded a limit. */
 class TooMuch extends Error {}
 
 export async function readGraph(
@@ -116,7 +117,7 @@ type Found =
   | string
   | PackageTarget
   | { name: string; kind: SourceKind; text: string }
-  /** `isPackage`: the call of `import()` reports the message. */
+  /** With `isPackage`, the `import()` call reports the message at run time. */
   | { message: string; isFinal?: boolean; isPackage?: boolean };
 type Reader = (name: string) => Promise<string | null>;
 
@@ -140,7 +141,7 @@ function createReader(readModule: ReadModule | null): Reader {
       }
       return text;
     });
-    // The reading may fail before anything awaits it; that must not end the process.
+    // Reading may fail before anything awaits it; that must not crash the process.
     reading.catch(() => {});
     texts.set(name, reading);
     return reading;
@@ -168,7 +169,7 @@ function createFinder(findPackage: FindPackage | null): { find: Finder; list(): 
     const found = await asking;
     if ("message" in found) return { message: found.message, isPackage: true };
     const { version, digest, exports } = found;
-    // A package without sub-paths is imported with or without the extension of a file.
+    // A package without sub-paths is imported with or without a file extension.
     const paths = [path, path.replace(/\.[cm]?js$/, "")];
     const meant = exports === undefined ? path : paths.find((one) => exports.includes(one));
     if (meant === undefined) {

@@ -31,14 +31,14 @@ function readType(attributes: readonly ImportAttribute[] | undefined): string | 
   return found === undefined ? null : String(found.value.value);
 }
 
-/** Lists calls with a literal file or built-in module; other calls fail when they are made. */
+/** Lists `import()` calls with a literal file or built-in module; other calls fail when they are made. */
 export function listDynamicSites(program: Program, code: string): ImportSite[] {
   if (!IMPORT_CALL.test(code)) return [];
   const sites: ImportSite[] = [];
   visit(program, (node) => {
     if (node.type !== "ImportExpression") return;
     const specifier = readLiteral(node.source);
-    // Resolved from a deep folder, because a later step decides whether the path leaves the workspace.
+    // Resolved from a deep folder, because a later step checks whether the path leaves the workspace.
     if (specifier === null || readSpecifier(specifier, DEEP).is === "refused") return;
     sites.push({ specifier, type: readOptions(node), isDynamic: true, start: node.start });
   });
@@ -70,16 +70,16 @@ function readOptions({ options }: ImportExpression): string | null {
 
 export interface HoistedImport {
   start: number;
-  /** Null for an import of types only. */
+  /** Null for a type-only import. */
   statement: string | null;
   /** Replaces the statement in the text, padded with spaces. */
   marker: string;
 }
 
 /**
- * Takes static imports out of a function body, where they cannot stand. A line that looks like an import may lie in
- * a string or a comment, so each is replaced by a marker statement, and the parsed tree tells which ones were
- * statements. `kept` holds the starts of the others.
+ * Removes static imports from a function body, where they are not allowed. A line that looks like an import may be in
+ * a string or comment, so each is replaced by a marker statement, and the parsed tree shows which ones were
+ * statements. `kept` contains the start positions of the others.
  */
 export function hoistImports(
   text: string,
@@ -95,7 +95,7 @@ export function hoistImports(
   for (let found = START.exec(text); found !== null; found = START.exec(text)) {
     const start = found.index + found[0].length - "import".length;
     const from = found.index + found[0].length;
-    // Bounds the search if many imports never reach a quote.
+    // Limits the search if many imports never reach a quote.
     if (quoteAt < from) {
       quoteAt = findNext(text, /["'=();]/g, from);
       tries = 0;
@@ -134,12 +134,12 @@ function findEnd(text: string, from: number, quoteAt: number): number | null {
   return REST.lastIndex;
 }
 const MAX_CLAUSE_CHARS = 20_000;
-/** One specifier may follow several words `import`, some of them in comments. */
+/** Several words `import`, some in comments, may precede one specifier. */
 const MAX_TRIES = 20;
 const REST = /(?:\s*\bwith\s*\{[^{}]*\})?(?:[ \t]*;)?/y;
 
 /**
- * Returns a prefix that the text does not contain. Short, because a marker must fit in the place of the shortest
+ * Returns a prefix that the text does not contain. Short, because a marker must not be longer than the shortest
  * import.
  */
 function freePrefix(text: string): string {

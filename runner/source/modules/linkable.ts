@@ -36,7 +36,7 @@ export interface Linkable {
   exports: ReadonlySet<string>;
   /** Indices of the imports in `export * from`. */
   stars: number[];
-  /** Lines before the submitted ones that belong to no file. */
+  /** Number of generated lines before the submitted ones, which belong to no file. */
   linesBefore: number;
 }
 
@@ -46,7 +46,7 @@ export interface PackageTarget {
   path: string;
 }
 
-/** The index of another file, the name of a built-in module, a package, or an error. */
+/** Index of another file, name of a built-in module, a package, or an error. */
 export type Target = number | string | PackageTarget | { refused: string };
 
 export interface Node {
@@ -58,7 +58,7 @@ export interface Node {
   targets: (Target | null)[];
 }
 
-/** No script has these names: they contain a dotless i, as in runner/wire/realm-constants.ts. */
+/** No script uses these names: they contain a dotless i, like those in runner/wire/realm-constants.ts. */
 const DEFINE = "\u0131define";
 const NAMESPACE = "\u0131namespace";
 const EXPORTS = "\u0131exports";
@@ -69,7 +69,7 @@ export const MODULE_PARAMETERS = ["require", NAMESPACE, DEFINE, "\u0131mport"];
 const NAME_PREFIX = "$";
 
 interface LinkableOptions {
-  /** The entry's default export is called or returned. */
+  /** True if the module's default export is called or returned. */
   isEntry: boolean;
   /** Statements whose value is the result, if they are not the module's own; see HoistedImport. */
   body?: {
@@ -238,7 +238,7 @@ function findMeta(program: Program, code: string): AnyNode | undefined {
   return found;
 }
 
-/** Lists names used outside of imports: a name that is only imported may be that of a type. */
+/** Lists names used outside imports: a name that is only imported may be a type. */
 function listUsedNames(program: Program): Set<string> {
   const names = new Set<string>();
   for (const statement of program.body) {
@@ -256,7 +256,7 @@ function lineStarts(code: string): number[] {
   return starts;
 }
 
-/** Counts as source maps do: lines from 1, columns from 0. */
+/** Counts like source maps: lines from 1, columns from 0. */
 function positionOf(starts: readonly number[], index: number): Position {
   let low = 0;
   let high = starts.length - 1;

@@ -1,6 +1,6 @@
 /**
- * Resolves an import specifier to a workspace file, a built-in module, a package or an error. No result is a path on
- * the host.
+ * Resolves an import specifier to a workspace file, a built-in module, a package or an error. The result is never a
+ * path on the host.
  */
 
 export type SourceKind = "code" | "json" | "text";
@@ -33,7 +33,7 @@ export const BUILTINS: readonly string[] = [
 
 const CODE_EXTENSIONS = ["ts", "tsx", "mts", "js", "mjs"];
 const GUESSED = [...CODE_EXTENSIONS.slice(0, 3), "js", "mjs", "json"];
-/** TypeScript allows importing a file under the name that it compiles to. */
+/** TypeScript allows importing a file by the name that it compiles to. */
 const COMPILED_FROM: Record<string, string[]> = { js: ["ts", "tsx"], jsx: ["tsx"], mjs: ["mts"] };
 const MAX_NAME_BYTES = 255;
 const MAX_SPECIFIER_CHARS = 4 * MAX_NAME_BYTES;
@@ -143,7 +143,7 @@ function readPackage(specifier: string): Specifier | null {
     (range !== undefined && !specifier.startsWith("npm:"))
   )
     return null;
-  // Node allows neither an empty segment nor `.` and `..`.
+  // Like Node, rejects empty segments, `.` and `..`.
   if (path !== "" && !/^(?:\/(?!\.{0,2}(?:\/|$))[^/\\%]+)+$/.test(path)) return null;
   return { is: "package", name, range: range ?? null, path: `.${path}` };
 }

@@ -12,7 +12,7 @@ export class NoTextError extends Error {
 }
 
 /**
- * Drops a byte order mark. A text over `maxBytes` is refused later by its length, so a cut character at its end does
+ * Drops a byte order mark. A text over `maxBytes` is later rejected by its length, so a cut character at its end does
  * not matter. @throws NoTextError
  */
 export function decodeModule(file: string, bytes: Uint8Array, maxBytes: number): string {

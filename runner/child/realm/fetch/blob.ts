@@ -1,4 +1,4 @@
-/** `Blob` and `File` (File API). Loaded with their first use. What they hold is never changed, so slices share it. */
+/** `Blob` and `File` (File API), loaded on first use. Their content never changes, so slices share it. */
 import { finishClass, needArguments, showAs, toDictionary, toEnum, toUSVString } from "./interfaces.ts";
 
 export interface BlobHost {
@@ -13,7 +13,6 @@ const PRINTABLE = /^[\x20-\x7e]*$/;
 export function createBlobs(host: BlobHost) {
   let partsOf: (blob: Blob) => readonly Uint8Array[];
   let isBlob: (value: unknown) => value is Blob;
-  /** Keeps the parts without copying them. */
   let makeBlob: (parts: readonly Uint8Array[], type: string) => Blob;
 
   class Blob {
@@ -101,7 +100,7 @@ export function createBlobs(host: BlobHost) {
     return isBlob(part) || viewBytes(part) !== null ? part : toUSVString(part);
   }
 
-  /** Returns a copy, or the bytes of a blob, which never change. */
+  /** Copies the bytes of a buffer. Those of a blob never change, so they are not copied. */
   function toBytes(part: unknown, isNative: boolean): Uint8Array {
     if (typeof part === "string") return encode(isNative ? part.replace(/\r\n?/g, "\n") : part);
     if (!isBlob(part)) return (viewBytes(part) as Uint8Array).slice();
@@ -130,7 +129,10 @@ export function createBlobs(host: BlobHost) {
 
 export type Blobs = ReturnType<typeof createBlobs>;
 
-/** Rejects strings, though they are iterable. Converts each member before it asks for the next, as Web IDL does. */
+/**
+ * Converts an iterable. Rejects strings, though they are iterable. Converts each member before it reads the next, as
+ * Web IDL does.
+ */
 function readSequence(parts: unknown, convert: (part: unknown) => unknown): unknown[] {
   if (typeof parts === "object" || typeof parts === "function") {
     const iterate = (parts as { [Symbol.iterator]?: unknown } | null)?.[Symbol.iterator];
@@ -144,7 +146,7 @@ function readSequence(parts: unknown, convert: (part: unknown) => unknown): unkn
   throw new TypeError("Blob expects an array of parts.");
 }
 
-/** Returns the bytes of a buffer or view without copying, or null for any other value. */
+/** Returns the bytes of a buffer or view without copying them, or null for any other value. */
 export function viewBytes(value: unknown): Uint8Array | null {
   if (ArrayBuffer.isView(value)) return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
   return value instanceof ArrayBuffer ? new Uint8Array(value) : null;
@@ -175,14 +177,14 @@ function cutParts(parts: readonly Uint8Array[], from: number, to: number): Uint8
   return cut;
 }
 
-/** Yields copies, which the reader owns. */
+/** Yields the parts as copied chunks, which the reader owns. */
 export function* cutChunks(parts: readonly Uint8Array[]): Generator<Uint8Array> {
   for (const part of parts) {
     for (let at = 0; at < part.length; at += CHUNK_BYTES) yield part.slice(at, at + CHUNK_BYTES);
   }
 }
 
-/** Negative values count from the end, like `Array.prototype.slice`. */
+/** Converts an index as `Array.prototype.slice` does: negative values count from the end. */
 function clampIndex(value: unknown, size: number): number {
   const index = Math.trunc(Math.max(-(2 ** 53), Math.min(2 ** 53, Number(value)))) || 0;
   return index < 0 ? Math.max(0, size + index) : Math.min(index, size);

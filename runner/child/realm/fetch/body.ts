@@ -1,6 +1,6 @@
 /**
- * Bodies of requests and responses (Fetch standard, "Bodies"). A body gets a stream only when a script asks for one: until then its
- * content is as given, or in a file of the workspace.
+ * Request and response bodies (Fetch standard, "Bodies"). A body gets a stream only when a script asks for one. Until
+ * then its content stays as given, or in a workspace file.
  */
 import { type Blobs, cutChunks, joinParts, viewBytes } from "./blob.ts";
 import { createFormData, type Forms } from "./form-data.ts";
@@ -10,10 +10,9 @@ import { extractMime, serializeMime } from "./mime.ts";
 
 type Stream = ReadableStream<Uint8Array>;
 
-/** A file that only bodies use; removed when the last of them has been read. */
+/** A file that only bodies use. It is removed when the last of them has been read. */
 export interface BodyFile {
   name: string;
-  /** Bytes. */
   size: number;
   users: number;
 }
@@ -21,10 +20,10 @@ export interface BodyFile {
 export type Content = string | readonly Uint8Array[] | BodyFile;
 
 export interface Body {
-  /** Null if the stream has it. */
+  /** Null once the stream has the content. */
   content: Content | null;
   stream: Stream | null;
-  /** Only for a body without a stream. */
+  /** True once the body was read. Only for a body without a stream. */
   isUsed: boolean;
   failure: { reason: unknown } | null;
 }
@@ -42,7 +41,6 @@ function makeBody(content: Content | null, stream: Stream | null = null): Body {
 
 type Encode = Blobs["encode"];
 
-/** Content and streams of bodies. */
 function createContents(host: FetchHost, encode: Encode) {
   function isDisturbed({ stream, isUsed }: Body): boolean {
     return stream === null ? isUsed : host.loadStreams().isDisturbed(stream);
@@ -63,7 +61,7 @@ function createContents(host: FetchHost, encode: Encode) {
     return body.stream;
   }
 
-  /** The reader owns each piece. */
+  /** Returns the content in pieces, which the reader owns. */
   function piecesOf(content: Content): Iterator<Uint8Array> | AsyncIterator<Uint8Array> {
     if (typeof content === "string") return cutChunks([encode(content)]);
     return "users" in content ? readPieces(content) : cutChunks(content);
@@ -85,7 +83,6 @@ function createContents(host: FetchHost, encode: Encode) {
     if (content.users === 0) await host.removeFile(content.name);
   }
 
-  /** Marks the body as used and returns its content. */
   function take(body: Body): Content | null {
     body.isUsed = true;
     const { content } = body;
@@ -105,14 +102,13 @@ function createContents(host: FetchHost, encode: Encode) {
     return { ...makeBody(null, second), failure };
   }
 
-  /** Moves the content to a new body. */
   function passOn(body: Body): Body {
     if (body.stream !== null) return makeBody(null, host.loadStreams().passOn(body.stream));
     const taken = makeBody(take(body));
     return { ...taken, failure: body.failure };
   }
 
-  /** Makes further reads reject; does nothing once all was read. */
+  /** Makes further reads reject. Does nothing once everything was read. */
   function fail(body: Body, reason: unknown): void {
     if (body.stream !== null) host.loadStreams().fail(body.stream, reason);
     else if (!body.isUsed) {
@@ -172,7 +168,7 @@ function createReaders(
 function createDecoders(host: FetchHost) {
   let decoder: TextDecoder | null = null;
   let rawDecoder: TextDecoder | null = null;
-  /** Drops a byte order mark. */
+  /** Decodes UTF-8 without a byte order mark. */
   const decode = (bytes: Uint8Array): string => {
     decoder ??= new (host.loadEncoding().TextDecoder)();
     return decoder.decode(bytes);
@@ -219,7 +215,7 @@ export function createBodies(host: FetchHost, blobs: Blobs) {
     return { body: makeBody(toUSVString(given)), type: "text/plain;charset=UTF-8" };
   }
 
-  /** Defines the members of `Body`. `bodyOf` throws for what is no instance. */
+  /** Defines the members of `Body`. `bodyOf` throws if the receiver is not an instance. */
   function addMembers<T extends Owner>(target: { prototype: T }, bodyOf: (self: T) => Body | null): void {
     const open = (self: T): Body | null => {
       const body = bodyOf(self);
@@ -262,7 +258,7 @@ export function createBodies(host: FetchHost, blobs: Blobs) {
         }
         const form = new forms.FormData();
         const { URLSearchParams } = host.loadUrl();
-        // The parser drops one leading question mark; one in the body belongs to the first name.
+        // The parser drops one leading question mark. One in the body is part of the first name.
         for (const [name, value] of new URLSearchParams(`?${decodeRaw(bytes)}`)) form.append(name, value);
         return form;
       },

@@ -1,6 +1,6 @@
 /**
- * `fetch` and its classes, loaded on first use. A request is a call to the host, which finds the rule that allows it; large bodies go
- * through files of the workspace.
+ * `fetch` and its classes, loaded on first use. A request is a call to the host, which finds the rule that allows it.
+ * Large bodies are passed through workspace files.
  */
 import type { Blobs } from "./blob.ts";
 import { type Bodies, type Body, type BodyFile, createBodies } from "./body.ts";
@@ -13,7 +13,7 @@ import { createResponse, NULL_BODY_STATUS } from "./response.ts";
 type Requests = ReturnType<typeof createRequest>;
 type Responses = ReturnType<typeof createResponse>;
 
-/** From the host. A stream is read by the number of the call. */
+/** The host's reply. A streaming body is read by the call's number. */
 interface Answer {
   status: number;
   statusText: string;
@@ -28,7 +28,7 @@ type Sent = string | { base64: string } | { file: string };
 const PIECE_BYTES = 256 * 1024;
 const NO_CREDENTIALS = "the service adds its credentials";
 const NOT_YOURS = "it belongs to the connection, which the host opens";
-/** Why a script may not send a header; names in lower case. */
+/** Why a script may not send a header, by its name in lower case. */
 const FORBIDDEN: Record<string, string> = {
   authorization: NO_CREDENTIALS,
   cookie: NO_CREDENTIALS,
@@ -91,7 +91,9 @@ function createSender(host: FetchHost, bodies: Bodies) {
     if (length > 0 || mode === "replace") await flush();
   }
 
-  /** `others`: the rest of the request, which shares a message with an inline body. */
+  /**
+   * Stores a large body in a file. `others` is the rest of the request, which shares a message with an inline body.
+   */
   async function sendable(body: Body, others: object): Promise<{ sent: Sent; file: string | null }> {
     const content = typeof body.content === "string" ? body.content : null;
     if (content !== null) {
@@ -117,7 +119,7 @@ function createSender(host: FetchHost, bodies: Bodies) {
   return { nameFile, sendable };
 }
 
-/** Subresource Integrity: a digest of the strongest kind given has to match the body. */
+/** Checks a body by Subresource Integrity: a digest of the strongest algorithm given has to match. */
 async function hasIntegrity(
   host: FetchHost,
   bodies: Bodies,
@@ -185,7 +187,7 @@ function createFetch(host: FetchHost, bodies: Bodies, { Request, insideOf }: Req
   const { nameFile, sendable } = createSender(host, bodies);
   const toResponse = createReceiver(host, bodies, responses);
 
-  /** Returns null if the request is over before there is a response. `failure`: the error to reject with. */
+  /** Returns null if the request ended before there was a response. `failure` is the error to reject with. */
   async function carryOut(
     request: InstanceType<typeof Request>,
     failure: Error,
@@ -255,7 +257,7 @@ function createFetch(host: FetchHost, bodies: Bodies, { Request, insideOf }: Req
         if (signal.aborted) return abort(signal);
         signal.addEventListener("abort", () => abort(signal), { once: true });
       }
-      // Made here, so that its stack shows the line of the script.
+      // Created here so that its stack shows the script's line.
       const failure = new TypeError();
       const onMade = (give: () => void) => {
         cancel = give;
@@ -288,7 +290,7 @@ function checkHeader(name: string, value: string): string {
   throw new TypeError(`The header ${name} cannot be set by a script: ${why}.`);
 }
 
-/** Returns why the answer breaks the redirect mode of the request, or null. */
+/** Returns why the response violates the request's redirect mode, or null. */
 function findRedirect(mode: string, { status, redirected, url }: Answer): string | null {
   if (mode === "error" && (redirected || REDIRECT_STATUS.includes(status))) {
     return `unexpected redirect: the server answered ${redirected ? `from ${url}` : `with status ${status}`}, and the request does not allow redirects (redirect: "error").`;

@@ -110,7 +110,7 @@ export function createFormData(blobs: Blobs, decode: (bytes: Uint8Array) => stri
 
 export type Forms = ReturnType<typeof createFormData>;
 
-/** Returns text if the form has no file. A replay draws the same boundary. */
+/** Returns text if the form has no file. A replay generates the same boundary. */
 function encodeEntries(
   entries: readonly Entry[],
   { encode, partsOf }: Blobs,
@@ -136,7 +136,6 @@ function encodeEntries(
   };
 }
 
-/** Reads a form from its multipart encoding. */
 function readMultipart<T extends { append(name: string, value: unknown): void }>(
   bytes: Uint8Array,
   mime: MimeType,
@@ -186,7 +185,6 @@ function readHead(bytes: Uint8Array, from: number, decode: (bytes: Uint8Array) =
   }
 }
 
-/** Shows the values of a repeated name as an array. */
 function groupByName(entries: readonly Entry[]): object {
   const grouped = Object.groupBy(entries, ([name]) => name);
   const shown = Object.entries(grouped).map(([name, all = []]) => [
@@ -225,7 +223,7 @@ function startsWith(bytes: Uint8Array, mark: Uint8Array, at: number): boolean {
   return mark.every((byte, index) => bytes[at + index] === byte);
 }
 
-/** Returns where the content of a part ends: at the line break before the next boundary. */
+/** Returns where a part's content ends: at the line break before the next boundary. */
 function findEnd(bytes: Uint8Array, mark: Uint8Array, from: number): number {
   for (let at = bytes.indexOf(CR, from); at !== -1; at = bytes.indexOf(CR, at + 1)) {
     if (bytes[at + 1] === LF && startsWith(bytes, mark, at + 2)) return at;

@@ -1,7 +1,7 @@
-/** `Headers` of the Fetch standard. Sending decides which headers are allowed. */
+/** `Headers` of the Fetch standard. Whether a header may be sent is decided when the request is sent. */
 import { define, finishClass, makeIterable, needArguments, toByteString } from "./interfaces.ts";
 
-/** The guards `response` and `request` matter in browsers only: a script may build any message. */
+/** The guards `response` and `request` matter only in browsers; here a script may build any message. */
 type Guard = "none" | "immutable";
 type Header = [name: string, value: string];
 
@@ -12,14 +12,14 @@ export function isToken(text: string): boolean {
   return NAME.test(text);
 }
 
-/** Lists every header in order, names as written. */
+/** Lists every header in order, with names as written. */
 export let listOf: (headers: Headers) => readonly Header[];
 export let guardHeaders: (headers: Headers) => void;
 export let fill: (headers: Headers, init: unknown) => void;
 let sortedOf: (headers: Headers) => readonly Header[];
 
 export class Headers {
-  /** A repeated name keeps its first spelling. */
+  /** All headers. A repeated name keeps its first spelling. */
   #list: Header[] = [];
   #guard: Guard = "none";
   #sorted: Header[] | null = null;
@@ -178,7 +178,7 @@ define(
   },
 );
 
-/** Joins cookies by semicolons, as Node shows them. */
+/** Lists headers as Node shows them, with cookies joined by semicolons. */
 function listCombined(headers: Headers): [string, string][] {
   const all = new Map<string, string>();
   for (const [name, value] of sortedOf(headers)) {

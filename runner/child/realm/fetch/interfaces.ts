@@ -1,6 +1,6 @@
-/** Web IDL for the classes of this folder: conversions of arguments, and the shape of prototypes. */
+/** Web IDL for the classes in this folder: conversion of arguments, and the shape of prototypes. */
 
-// biome-ignore lint/suspicious/noExplicitAny: whatever a class takes.
+// biome-ignore lint/suspicious/noExplicitAny: constructors take any arguments.
 type Class = (abstract new (...args: any[]) => object) & { prototype: object };
 
 const INSPECT = Symbol.for("nodejs.util.inspect.custom");
@@ -15,7 +15,7 @@ export function toUSVString(value: unknown): string {
   return `${value as string}`.toWellFormed();
 }
 
-/** Text in which each character is one byte. */
+/** Converts to a string of bytes, one per character. @throws TypeError for characters above U+00FF */
 export function toByteString(value: unknown, what: string): string {
   const text = `${value as string}`;
   for (let index = 0; index < text.length; index++) {
@@ -42,14 +42,13 @@ export function toEnum<T extends string>(value: unknown, allowed: readonly T[], 
   throw new TypeError(`${what} must be one of ${allowed.join(", ")}; found ${JSON.stringify(text)}.`);
 }
 
-/** Treats undefined and null as an empty dictionary. */
 export function toDictionary(value: unknown, what: string): Record<string, unknown> {
   if (value === undefined || value === null) return {};
   if (typeof value === "object" || typeof value === "function") return value as Record<string, unknown>;
   throw new TypeError(`${what} expects an object; found ${typeof value}.`);
 }
 
-/** Makes members enumerable, and restores the names that the bundler shortens. */
+/** Makes members enumerable and restores the names that the bundler shortens. */
 export function finishClass(target: Class, name: string, { length = 0 } = {}): void {
   define(target, "name", name);
   define(target, "length", length);
@@ -88,7 +87,10 @@ type Pair = readonly [string, unknown];
 
 const IteratorPrototype = Object.getPrototypeOf(Object.getPrototypeOf([].values())) as object;
 
-/** Adds `entries`, `keys`, `values` and `forEach`, which see changes while they iterate. `pairsOf` throws for another receiver. */
+/**
+ * Adds `entries`, `keys`, `values` and `forEach`, which observe changes during iteration. `pairsOf` throws if the
+ * receiver is not an instance.
+ */
 export function makeIterable<T extends object>(
   target: { prototype: T },
   name: string,

@@ -1,9 +1,8 @@
 /** MIME types (MIME Sniffing standard, sections 4.4 and 4.5; Fetch standard, "extract a MIME type"). */
 
 export interface MimeType {
-  /** `type/subtype`, lower case. */
+  /** `type/subtype` in lower case. */
   essence: string;
-  /** Names in lower case. */
   parameters: Map<string, string>;
 }
 
@@ -46,7 +45,6 @@ function parseParameters(text: string): Map<string, string> {
   return parameters;
 }
 
-/** Reads the quoted string that starts at `start`. */
 export function readQuoted(text: string, start: number): [value: string, end: number] {
   let value = "";
   let at = start + 1;
@@ -74,7 +72,7 @@ export function serializeMime({ essence, parameters }: MimeType): string {
   return text;
 }
 
-/** Returns the last valid type of a `content-type` header, which may be several joined. */
+/** Returns the last valid type of a `content-type` header, which may join several. */
 export function extractMime(value: string | null): MimeType | null {
   if (value === null) return null;
   let found: MimeType | null = null;
@@ -91,7 +89,7 @@ export function extractMime(value: string | null): MimeType | null {
   return found;
 }
 
-/** Splits at commas outside of quotation marks. */
+/** Splits at commas outside quotation marks. */
 function splitList(text: string): string[] {
   const parts: string[] = [];
   let from = 0;

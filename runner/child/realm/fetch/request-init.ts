@@ -1,4 +1,3 @@
-/** Reads the parts of a request from its URL and from `RequestInit`. */
 import { isToken } from "./headers.ts";
 import type { FetchHost } from "./host.ts";
 import { toDictionary, toEnum, toUSVString } from "./interfaces.ts";
@@ -21,7 +20,6 @@ const REDIRECTS = ["follow", "error", "manual"] as const;
 const NORMALIZED = ["DELETE", "GET", "HEAD", "OPTIONS", "POST", "PUT"];
 const FORBIDDEN_METHODS = ["CONNECT", "TRACE", "TRACK"];
 
-/** A request without headers and body. */
 export interface Parts {
   url: URL;
   method: string;
@@ -51,7 +49,7 @@ const oneOf =
     toEnum(value, allowed, what);
 const asText: Convert = (value) => `${value as string}`;
 
-/** Order matters: scripts can observe it through getters. */
+/** Conversions of `RequestInit` members. Their order matters: scripts can observe it through getters. */
 const CONVERSIONS: readonly (readonly [name: string, convert: Convert])[] = [
   ["body", asIs],
   ["cache", oneOf(CACHES, "cache")],

@@ -1,4 +1,7 @@
-/** `Request` of the Fetch standard. Members that only browsers support (mode, credentials, cache) are kept and have no effect. */
+/**
+ * `Request` of the Fetch standard. Members that only matter in browsers (mode, credentials, cache) are stored but
+ * have no effect.
+ */
 import type { Bodies, Body } from "./body.ts";
 import { fill, Headers, listOf } from "./headers.ts";
 import type { FetchHost } from "./host.ts";
@@ -13,7 +16,7 @@ export function createRequest(host: FetchHost, bodies: Bodies) {
     signals: AbortSignal[];
   };
   let isRequest: (value: unknown) => value is Request;
-  /** Passed as `init`, a key makes the constructor use these parts. */
+  /** Requests to copy. If a key is passed as `init`, the constructor uses its parts. */
   const copies = new WeakMap<object, ReturnType<typeof insideOf>>();
 
   class Request {
@@ -142,7 +145,7 @@ export function createRequest(host: FetchHost, bodies: Bodies) {
       return "half";
     }
 
-    /** Made on demand: most requests need none. */
+    /** Created on demand: most requests need no signal. */
     get signal(): AbortSignal {
       this.#signal ??= host.loadAbort().AbortSignal.any(this.#signals);
       return this.#signal;

@@ -1,4 +1,3 @@
-/** `Response` of the Fetch standard. */
 import type { Bodies, Body } from "./body.ts";
 import { fill, guardHeaders, Headers, listOf } from "./headers.ts";
 import type { FetchHost } from "./host.ts";
@@ -21,7 +20,6 @@ interface Parts {
 
 export function createResponse(host: FetchHost, bodies: Bodies) {
   let partsOf: (response: Response) => Parts;
-  /** Skips the checks of the constructor. */
   let makeResponse: (parts: Partial<Parts>) => Response;
 
   class Response {

@@ -1,4 +1,4 @@
-/** The Streams standard by web-streams-polyfill, and helpers for bodies. Loaded with the first stream. */
+/** The Streams standard by web-streams-polyfill, and helpers for bodies. Loaded when the first stream is created. */
 import * as library from "web-streams-polyfill";
 import { finishClass, showAs } from "./interfaces.ts";
 
@@ -22,7 +22,7 @@ const isLocked = (stream: object): boolean => Reflect.apply(getLocked, stream, [
 const isReadable = (value: unknown): value is Stream =>
   value instanceof ReadableStream && "_readableStreamController" in value;
 
-/** Pulls a piece per read; the reader owns it. */
+/** Creates a stream that pulls one piece per read. The reader owns each piece. */
 function streamOf(pieces: Pieces): Stream {
   const source: UnderlyingByteSource = {
     type: "bytes",
@@ -39,7 +39,7 @@ function streamOf(pieces: Pieces): Stream {
   return new ReadableStream(source as never) as Stream;
 }
 
-/** Yields the chunks and checks each. Cancels the rest when the caller stops or a chunk is invalid. */
+/** Yields the chunks and checks each. Cancels the stream when the caller stops or a chunk is invalid. */
 async function* readChunks(stream: Stream): AsyncGenerator<Uint8Array> {
   const reader = stream.getReader();
   let isOver = false;
@@ -61,7 +61,7 @@ async function* readChunks(stream: Stream): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** Tees a stream and copies the chunks, so that readers cannot change each other's. */
+/** Tees a stream and copies the chunks, so that one reader cannot change the other's. */
 function fork(stream: Stream): [Stream, Stream] {
   const [first, second] = stream.tee();
   const copy = new TransformStream<Uint8Array, Uint8Array>(
@@ -74,7 +74,7 @@ function fork(stream: Stream): [Stream, Stream] {
   return [first, second.pipeThrough(copy) as Stream];
 }
 
-/** Replaces `structuredClone`, which does not support views of a part of a buffer here. */
+/** Replaces `structuredClone`, which here cannot clone a view of part of a buffer. */
 function copyChunk<T>(chunk: T): T {
   if (chunk instanceof ArrayBuffer) return chunk.slice(0) as T;
   if (!ArrayBuffer.isView(chunk)) return structuredClone(chunk);
@@ -88,7 +88,7 @@ function copyChunk<T>(chunk: T): T {
   return Reflect.construct(constructor, [buffer.slice(0), byteOffset, length]) as T;
 }
 
-/** The stream of a body that was read: closed and locked. */
+/** Creates the closed and locked stream of a body that was read. */
 function createSpent(): Stream {
   const stream = new ReadableStream({ start: (controller) => controller.close() });
   stream.getReader();
@@ -100,7 +100,7 @@ class TextEncoderStream {
 
   constructor() {
     const encoder = new TextEncoder();
-    /** A high surrogate whose other half is in the next chunk. */
+    /** A high surrogate whose other half comes with the next chunk. */
     let half = "";
     this.#pair = new TransformStream<string, Uint8Array>({
       transform(chunk, controller) {
@@ -192,11 +192,11 @@ export const streams = {
   isReadable,
   isLocked,
   isDisturbed: (stream: object): boolean => inside(stream)._disturbed,
-  /** Does nothing to a closed stream. */
+  /** Makes reads reject with `reason`. Does nothing to a closed stream. */
   fail: (stream: object, reason: unknown) => inside(stream)._readableStreamController.error(reason),
   from: (pieces: AsyncIterable<unknown> | Iterable<unknown>) =>
     (ReadableStream as unknown as { from(pieces: unknown): Stream }).from(pieces),
-  /** Locks `stream` and returns a stream of its chunks. */
+  /** Locks `stream` and returns a new stream of its chunks. */
   passOn: (stream: Stream): Stream =>
     stream.pipeThrough(new TransformStream<Uint8Array, Uint8Array>()) as Stream,
   streamOf,

@@ -1,10 +1,10 @@
-/** `AbortController` and `AbortSignal` (DOM standard, "Aborting ongoing activities"). Loaded with their first use. */
+/** `AbortController` and `AbortSignal` (DOM standard, "Aborting ongoing activities"), loaded on first use. */
 import { DOMException } from "./dom-exception.ts";
 import { Event, EventTarget } from "./events.ts";
 
 type SetTimeout = (callback: () => void, ms: number) => unknown;
 
-/** `setTimeout`: the realm's own, which no script can replace. */
+/** `setTimeout` must be the realm's, which no script can replace. */
 export function createAbort(setTimeout: SetTimeout) {
   let mayConstruct = false;
 

@@ -1,6 +1,6 @@
 /**
- * Stands in for built-ins a script does not have where a library names them; put into the bundle by build/runner.ts.
- * No value is ever an instance of it.
+ * Replaces built-ins that scripts do not have, for libraries that refer to them (see build/runner.ts). No value is
+ * ever an instance.
  */
 export class SharedArrayBuffer {
   get byteLength(): number {

@@ -1,4 +1,4 @@
-/** `atob` and `btoa` (HTML standard, "Base64 utility methods") over the engine's own Base64. */
+/** `atob` and `btoa` (HTML standard, "Base64 utility methods") on top of the engine's Base64. */
 import { DOMException } from "./dom-exception.ts";
 
 interface Base64Bytes extends Uint8Array {
@@ -10,7 +10,7 @@ interface Base64Constructor {
 
 const CHUNK_UNITS = 8192;
 
-/** Base64 to a string of bytes, one per character. @throws DOMException InvalidCharacterError */
+/** Decodes base64 to a string of bytes, one per character. @throws DOMException InvalidCharacterError */
 export function atob(data: unknown): string {
   let bytes: Uint8Array;
   try {
@@ -25,7 +25,7 @@ export function atob(data: unknown): string {
   return text;
 }
 
-/** A string of bytes to Base64. @throws DOMException InvalidCharacterError for a character above U+00FF */
+/** Encodes a string of bytes as base64. @throws DOMException InvalidCharacterError for a character above U+00FF */
 export function btoa(data: unknown): string {
   const text = String(data);
   const bytes = new Uint8Array(text.length);

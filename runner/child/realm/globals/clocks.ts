@@ -1,6 +1,6 @@
 /**
- * The clocks that few scripts read: `performance`, `Temporal.Now`, and formats that default to the time it is. Loaded for a
- * script that names them: reaching for `Temporal` alone makes every start slower.
+ * Clocks that few scripts read: `performance`, `Temporal.Now`, and formatters that default to the current time.
+ * Loaded only for a script that names one, because touching `Temporal` makes every start slower.
  */
 
 interface Instant {
@@ -16,7 +16,10 @@ declare const Temporal: {
   Instant: { fromEpochMilliseconds(ms: number): Instant };
 };
 
-/** Puts `nowMs`, whole milliseconds since 1970, behind them. Answers the engine's own clock, in nanoseconds since 1970. */
+/**
+ * Makes these clocks read `nowMs`, in whole milliseconds since 1970. Returns the engine's clock, in nanoseconds since
+ * 1970.
+ */
 export function installWideClocks(nowMs: () => number): () => bigint {
   const { Now, Instant } = Temporal;
   const engineInstant = Now.instant;
@@ -60,8 +63,8 @@ function define(target: object, members: Record<string, (...args: never[]) => un
 const NS_PER_MS = 1e6;
 
 /**
- * `readClock` answers milliseconds since 1970 that never run backwards, from the clock it is given. `engineNs`: the engine's
- * clock in nanoseconds since 1970, where `Temporal` no longer is it.
+ * `readClock` turns a clock's reading into milliseconds since 1970 that never decrease. `engineNs` is the engine's
+ * clock in nanoseconds since 1970, needed once `Temporal` was replaced.
  */
 export function createPerformance(
   readClock: (read: () => number) => number,

@@ -1,8 +1,8 @@
-/** `structuredClone` over @ungap/structured-clone, with the errors of the standard. Loaded with its first use. */
+/** `structuredClone` by @ungap/structured-clone, with the errors of the standard. Loaded on first use. */
 import { deserialize, serialize } from "@ungap/structured-clone";
 import { DOMException } from "./dom-exception.ts";
 
-/** @throws DOMException DataCloneError for functions, symbols and what is not to be copied. */
+/** @throws DOMException DataCloneError for functions, symbols and other values that cannot be cloned */
 export function clone(value: unknown, options?: unknown): unknown {
   const transfer = [...((options as { transfer?: Iterable<unknown> } | undefined)?.transfer ?? [])];
   if (!transfer.every((item) => item instanceof ArrayBuffer)) {

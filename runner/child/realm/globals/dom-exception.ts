@@ -1,4 +1,4 @@
-/** `DOMException` as the globals of a script throw it (WebIDL, "DOMException"). Loaded with its first use. */
+/** `DOMException` (WebIDL, "DOMException"), loaded on first use. */
 
 const LEGACY_CODES: Record<string, number> = {
   InvalidCharacterError: 5,

@@ -1,4 +1,6 @@
-/** `Event`, `CustomEvent` and `EventTarget` (DOM standard, without a tree: no bubbling). Loaded with their first use. */
+/**
+ * `Event`, `CustomEvent` and `EventTarget` (DOM standard; without a tree, so nothing bubbles). Loaded on first use.
+ */
 
 type Listener = ((event: Event) => unknown) | { handleEvent(event: Event): unknown };
 
@@ -18,7 +20,7 @@ interface ListenerOptions {
 
 let report: (error: unknown) => void = () => {};
 
-/** Where errors of listeners go: they fail the run, as they end a Node process. */
+/** Sets the handler for errors thrown by listeners. They fail the run, as they end a Node process. */
 export function reportWith(reporter: (error: unknown) => void): void {
   report = reporter;
 }

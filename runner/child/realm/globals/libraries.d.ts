@@ -1,4 +1,4 @@
-/** Types of libraries that bring none. */
+/** Types for libraries that ship none. */
 declare module "whatwg-url" {
   export const URL: typeof globalThis.URL;
   export const URLSearchParams: typeof globalThis.URLSearchParams;

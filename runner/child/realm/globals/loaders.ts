@@ -1,4 +1,3 @@
-/** The libraries behind several globals, each loaded with its first use. */
 import type { Blobs } from "../fetch/blob.ts";
 import { fail } from "../outcome.ts";
 import { defineHidden } from "../primordials.ts";
@@ -28,12 +27,12 @@ export function loadAbort() {
   return abort;
 }
 
-/** No signal is one before the library is loaded. */
+/** Until the library is loaded, no value can be a signal. */
 export function isSignal(value: unknown): value is AbortSignal {
   return abort !== undefined && value instanceof abort.AbortSignal;
 }
 
-/** Calls `run` when the signal aborts, at once if it has; returns what ends that. */
+/** Calls `run` when the signal aborts, or now if it already has. Returns a function that stops listening. */
 export function followSignal(signal: AbortSignal, run: (reason: unknown) => void): () => void {
   return (abort as NonNullable<typeof abort>).follow(signal as never, run);
 }
@@ -48,7 +47,7 @@ export function isSearchParams(value: unknown): boolean {
   return url !== undefined && value instanceof url.URLSearchParams;
 }
 
-/** The library looks for encoders of the engine first; ours must not answer while it is being loaded. */
+/** The library prefers the engine's encoders. While it loads, it must not find ours. */
 export function loadEncoding(): Encoding {
   if (encoding !== undefined) return encoding;
   Reflect.deleteProperty(globalThis, "TextEncoder");
@@ -64,7 +63,7 @@ export function loadStreams(): Streams {
   return streams;
 }
 
-/** Null while no script has made a stream. */
+/** Returns null until a script creates a stream. */
 export function streamsIfLoaded(): Streams | null {
   return streams;
 }
@@ -75,7 +74,7 @@ export function loadBlobs(): Blobs {
   return blobs;
 }
 
-/** Null while no script has made a Blob. */
+/** Returns null until a script creates a Blob. */
 export function blobsIfLoaded(): Blobs | null {
   return blobs;
 }

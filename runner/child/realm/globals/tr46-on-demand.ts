@@ -1,6 +1,6 @@
 /**
- * Stands in for tr46 in the bundle: its tables are 240 kB and only names beyond ASCII need them. What is left of the
- * algorithm for an ASCII name without punycode is lower case (UTS #46, section 4).
+ * Replaces tr46 in the bundle: its tables take 240 kB and only non-ASCII names need them. For an ASCII name without
+ * punycode, the algorithm only converts to lower case (UTS #46, section 4).
  */
 interface Options {
   checkHyphens: boolean;

@@ -1,4 +1,4 @@
-/** `URL` and `URLSearchParams` of whatwg-url, shown by the inspector as Node shows its own. Loaded with their first use. */
+/** `URL` and `URLSearchParams` of whatwg-url, inspected as in Node. Loaded on first use. */
 import { URL, URLSearchParams } from "whatwg-url";
 
 type Inspect = (value: unknown, options: object) => string;

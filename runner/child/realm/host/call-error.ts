@@ -1,4 +1,7 @@
-/** The error of a failed call: made when the script makes the call, for its stack, and completed when the call fails. */
+/**
+ * Error of a failed call. Created with the call, so that its stack shows the script's line, and completed when the
+ * call fails.
+ */
 import { defineHidden, ObjectDefineProperty, ObjectHasOwn, ObjectKeys, own } from "../primordials.ts";
 
 export interface ErrorFields {
@@ -6,11 +9,9 @@ export interface ErrorFields {
   message: unknown;
   code?: unknown;
   status?: unknown;
-  /** Further members. */
   data?: unknown;
 }
 
-/** The fields of an error as the host replied it. */
 export function readError(error: object): ErrorFields {
   const data = own(error, "data");
   const source = typeof data === "object" && data !== null ? data : error;
@@ -32,7 +33,7 @@ export function completeError(error: Error, fields: ErrorFields): Error {
   return error;
 }
 
-/** Members that an error has already, such as its message and stack, stay as they are. */
+/** Adds members, except those that the error already has, such as its message and stack. */
 function addMembers(error: Error, data: object): void {
   const keys = ObjectKeys(data);
   for (let index = 0; index < keys.length; index++) {

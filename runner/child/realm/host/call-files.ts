@@ -1,4 +1,4 @@
-/** Calls that read and write files: counted by themselves, and bounded by their pieces. */
+/** Calls that read and write files. They have their own count and are limited by the size of their pieces. */
 import type { CallMethod, PROTOCOL_LIMITS } from "../../../wire/protocol.ts";
 import { blobsIfLoaded, loadEncoding, streamsIfLoaded } from "../globals/loaders.ts";
 import { encodeJson } from "../json/encode.ts";
@@ -10,17 +10,16 @@ import { warnOfNull } from "../warnings.ts";
 import { completeError, readError } from "./call-error.ts";
 import { enqueue, sendWithSpan, takeBytes, takeId } from "./calls.ts";
 
-/** A literal, so that no schema library comes into the realm; the type keeps it equal to the host's. */
+/**
+ * A literal, because importing it would bring a schema library into the realm. Its type keeps it equal to the host's.
+ */
 const MAX_FILE_CALLS: (typeof PROTOCOL_LIMITS)["maxFileCalls"] = 50_000;
-/** The engine's longest string is somewhat longer; a workspace has its own limit. */
+/** Slightly less than V8's longest string. The workspace has its own limit. */
 const MAX_FILE_JSON_BYTES = 500_000_000;
 
 let fileCount = 0;
 
-/**
- * `params`: JSON text. `span`: what `writeFile`
- * writes, and where `readFile` puts what it reads.
- */
+/** `params` is JSON text. `span` contains the bytes for `writeFile`, or receives those of `readFile`. */
 export function callForFile(method: CallMethod, params: string, span: Span | null): Promise<unknown> {
   return new RealmPromise((resolve, reject) => {
     const failure = new RealmError();
@@ -29,7 +28,7 @@ export function callForFile(method: CallMethod, params: string, span: Span | nul
   });
 }
 
-/** As `callForFile`; the script stands still until the answer has come. What else comes meanwhile waits. */
+/** Like `callForFile`, but blocks the script until the reply arrives. Other messages wait until then. */
 export function callForFileSync(method: CallMethod, params: string, span: Span | null): unknown {
   const failure = new RealmError();
   countFileCall();
@@ -50,7 +49,6 @@ export function callForFileSync(method: CallMethod, params: string, span: Span |
 
 let fileLibrary: ReturnType<typeof import("./files.ts")["createFileLibrary"]> | undefined;
 
-/** `cyrnel.files`, and what node:fs stands on. */
 export function loadFiles() {
   fileLibrary ??= (require("./files.ts") as typeof import("./files.ts")).createFileLibrary(
     {
@@ -79,7 +77,7 @@ function encodeFileJson(data: unknown): string | undefined {
   return text;
 }
 
-/** Undefined while nothing has asked for files: then there are those of the start. */
+/** Returns undefined until something uses files. Until then, the files in `start` are current. */
 export function loadedFiles(): typeof fileLibrary {
   return fileLibrary;
 }

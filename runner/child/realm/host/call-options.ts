@@ -1,13 +1,11 @@
-/** What a call takes beside its parameters. Each option is one line of OPTIONS. */
+/** Options that a call takes after its parameters. Each option is one line of OPTIONS. */
 import { isSignal } from "../globals/loaders.ts";
 import { ObjectKeys, RealmTypeError } from "../primordials.ts";
 
 export interface CallOptions {
-  /** The name of the file that the answer is to become. */
   saveAs?: string;
-  /** Aborts the call. */
   signal?: AbortSignal;
-  /** False: an answer that says it failed is given as any other. */
+  /** If false, an answer that reports a failure is returned like any other. */
   throwOnError?: boolean;
 }
 
@@ -21,7 +19,7 @@ const OPTIONS: Record<OptionName, { expected: string; fits(value: unknown): bool
 export const TOOL_OPTIONS: readonly OptionName[] = ["saveAs", "signal", "throwOnError"];
 export const ASK_OPTIONS: readonly OptionName[] = ["signal"];
 
-/** A number is an index: `list.map(tools.service.tool)` passes it. */
+/** A number is an array index, which `list.map(tools.service.tool)` passes. */
 export function readOptions(what: string, allowed: readonly OptionName[], given: unknown): CallOptions {
   const options: CallOptions = {};
   if (given === undefined || typeof given === "number") return options;

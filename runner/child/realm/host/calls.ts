@@ -1,6 +1,7 @@
 /**
- * Calls of a script to its host: at most `maxConcurrentCalls` in flight, the others wait in order, at most `maxCalls`
- * in a run. A failed call rejects with an Error of this realm whose stack shows where the script made the call.
+ * Calls of a script to its host. At most `maxConcurrentCalls` are in flight while others wait in order; a run makes
+ * at most `maxCalls`. A failed call rejects with an Error of this realm whose stack shows where the script made the
+ * call.
  */
 import type { CallMethod } from "../../../wire/protocol.ts";
 import { followSignal } from "../globals/loaders.ts";
@@ -24,26 +25,24 @@ import { continueFrom } from "../timers.ts";
 import { makeCallPromise, recordFailure, recordResult, startCall } from "../unawaited.ts";
 import { completeError, readError } from "./call-error.ts";
 
-/** The longest id a call can have, for sizes. */
+/** Longest possible id, used to compute message sizes. */
 const MAX_ID = 1_000_000_000;
-/** The host names as many. */
 const MAX_WAITING_TOLD = 3;
 
 export interface Call {
-  /** 0 while it waits to be sent. */
+  /** 0 until the call is sent. */
   id: number;
   method: CallMethod;
   /** JSON text. */
   params: string;
-  /** Bytes that are sent along, or where those of the reply go. */
+  /** Bytes to send with the call, or the range that receives the reply's bytes. */
   span: Span | null;
   resolve: (value: unknown) => void;
   reject: (error: unknown) => void;
-  /** Made when the script made the call, for its stack; completed when the call fails. */
+  /** Created with the call, so that its stack shows the script's line; completed when the call fails. */
   failure: Error;
-  /** The script has aborted it. */
   isAbandoned?: true;
-  /** Ends that it is aborted with its signal. */
+  /** Stops listening to the signal that aborts the call. */
   unfollow?: () => void;
   next: Call | null;
 }
@@ -51,28 +50,27 @@ export interface Call {
 const inFlight = new RealmMap<number, Call>();
 let inFlightCount = 0;
 let abandonedCount = 0;
-/** Calls of scripts, and of files, made so far; a call is numbered when it is sent. */
+/** Number of calls made so far, by the script and for files. A call gets its id only when it is sent. */
 let madeCount = 0;
 let sentCount = 0;
 let waitingHead: Call | null = null;
 let waitingTail: Call | null = null;
 
-/** Calls that have no reply and were not aborted. */
 export function countOpenCalls(): number {
   return inFlightCount - abandonedCount + (waitingHead === null ? 0 : 1);
 }
 
 export interface HostCall {
   method: CallMethod;
-  /** Returns JSON text and may throw; the promise then rejects with what it threw. */
+  /** Returns JSON text. If it throws, the promise rejects with that error. */
   encode(): string;
-  /** As the script wrote it. Absent: code of the realm made the call, and awaits it. */
+  /**
+   * Name of the call in the script, such as `tools.orders.list`. Absent if the realm itself makes and awaits the
+   * call.
+   */
   name?: string;
-  /** What the script gets of the reply. */
   read?(reply: unknown, id: number): unknown;
-  /** Aborts the call; asked for once `encode` has returned. */
   signal?(): AbortSignal | undefined;
-  /** Gets what gives the call up. */
   onMade?(abandon: () => void): void;
 }
 
@@ -94,7 +92,8 @@ export function callHost({ method, encode, name, read, signal, onMade }: HostCal
     call.resolve = (reply) => resolve(read(reply, call.id));
   }
   try {
-    // Getters and toJSON of the parameters run in here and may make calls: calls are counted and numbered afterwards.
+    // Getters and toJSON methods of the parameters run in here and may make calls, so calls are counted and numbered
+    // afterwards.
     call.params = encode();
     const aborter = signal?.();
     if (aborter !== undefined) call.unfollow = followSignal(aborter, (reason) => abandon(call, { reason }));
@@ -151,8 +150,9 @@ function checkSize({ method, params, failure }: Call): void {
 }
 
 /**
- * The script aborts a call: it is not waited for. It keeps its place among those in line or in flight until the host has replied, so that
- * calls are sent in the same order when the run is repeated. `why`: what it rejects with at once; null: as the host replies.
+ * Aborts a call for the script, so that the run no longer waits for it. The call keeps its place in the queue or in
+ * flight until the host replies, so that a replay sends calls in the same order. The promise rejects with `why` now
+ * or, if `why` is null, with the host's reply.
  */
 function abandon(call: Call, why: { reason: unknown } | null): void {
   if (call.isAbandoned || (call.id !== 0 && !isCallOpen(call.id))) return;
@@ -163,7 +163,6 @@ function abandon(call: Call, why: { reason: unknown } | null): void {
   sendCancel(call.id);
 }
 
-/** The number of a call that is sent now. */
 export function takeId(): number {
   sentCount++;
   return sentCount;
@@ -174,13 +173,12 @@ export function sendWithSpan(text: string, method: CallMethod, span: Span | null
   else sendCall(text);
 }
 
-/** Puts what has come with a reply where the call wants it. */
 export function takeBytes(span: Span, message: object): void {
   const result = own(message, "result");
   if (typeof result === "object" && result !== null) takeAttached(span, own(result, "bytes") as number);
 }
 
-/** The places of calls that the script waits for longest, as members of a JSON array. */
+/** Returns where the script made the calls it has waited for longest, as members of a JSON array. */
 export function listWaiting(): string {
   let text = "";
   let left = MAX_WAITING_TOLD;
@@ -198,13 +196,13 @@ export function isCallOpen(id: number): boolean {
   return mapGet(inFlight, id) !== undefined;
 }
 
-/** To be called when a reply comes, whenever the script gets it: its bytes are there only now. */
+/** Call as soon as a reply arrives, even if the script gets it later: its bytes are available only now. */
 export function takeBytesOf(id: number, message: object): void {
   const call = mapGet(inFlight, id) as Call | undefined;
   if (call?.method === "readFile" && call.span !== null) takeBytes(call.span, message);
 }
 
-/** A reply of the host; one for an unknown call is ignored. */
+/** Settles a call with the host's reply. Ignores a reply to an unknown call. */
 export function settleCall(id: number, message: object): void {
   const call = mapGet(inFlight, id) as Call | undefined;
   if (call === undefined) return;

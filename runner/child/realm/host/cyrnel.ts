@@ -1,5 +1,3 @@
-/** The frozen `cyrnel` object of a script. */
-
 import { encodeJson, utf8Length } from "../json/encode.ts";
 import { MAX_VALUE_DEPTH, run } from "../limits.ts";
 import { failTooLarge } from "../outcome.ts";
@@ -23,11 +21,11 @@ import { loadFiles } from "./call-files.ts";
 import { ask, discoverServices, discoverTools, getService, getTool, getToolDocs } from "./discovery.ts";
 import { servicesGlobal } from "./tools.ts";
 
-/** Bytes of each key of the merged output, with its value. */
+/** Size of each key of the merged output with its value, in bytes. */
 const outputSizes = new RealmMap<string, number>();
 let outputBytes = 2;
 
-/** Merges into the process's output; later keys win. Nothing is emitted when it throws. */
+/** Merges `given` into the run's output; later keys win. Emits nothing if it throws. */
 function emitOutput(given: unknown): void {
   const data = toRecord(given);
   if (typeof data !== "object" || data === null || ArrayIsArray(data)) {
@@ -58,7 +56,7 @@ function emitOutput(given: unknown): void {
   sendNotification("output", `{"value":{${text}}}`);
 }
 
-/** A map, or an instance that says by itself what its JSON is, becomes the object that it is written as. */
+/** Converts a map, or an instance with its own `toJSON`, to the object that its JSON contains. */
 function toRecord(data: unknown): unknown {
   if (typeof data !== "object" || data === null || ArrayIsArray(data)) return data;
   const prototype = ObjectGetPrototypeOf(data);
@@ -79,9 +77,9 @@ function sizeError(bytes: number, maxBytes: number): Error {
   return new RealmError(`The output is larger than ${StringOf(maxBytes)} bytes.`);
 }
 
-/** `process` is filled in by `start`, and so is what `input` answers. */
+/** `start` fills in `process` and the value that `input` returns. */
 export function createCyrnel(): object {
-  // Methods, for their names: those of the bundle's functions are shortened.
+  // Methods keep their names, while the bundler shortens those of functions.
   return ObjectFreeze({
     services: servicesGlobal,
     output(data: unknown): void {

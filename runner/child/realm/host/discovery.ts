@@ -1,4 +1,4 @@
-/** The calls of `cyrnel` beside tools: discovery, documentation and questions. Only known fields leave the realm. */
+/** Calls of `cyrnel` that are not tools: discovery, documentation and questions. Only known fields are sent. */
 
 import { encodeJson } from "../json/encode.ts";
 import { MAX_VALUE_DEPTH, run } from "../limits.ts";
@@ -30,7 +30,7 @@ export function discoverTools(query?: unknown): Promise<unknown> {
   return callHost({ method: "discoverTools", name, encode, read: addPackages });
 }
 
-/** What is found stays a list of tools. A journal of an earlier version has that alone. */
+/** Adds packages to the list of tools that were found. A journal of an earlier version contains only the list. */
 function addPackages(reply: unknown): unknown {
   const { tools, packages } = reply as { tools: unknown; packages: unknown };
   if (!ArrayIsArray(tools)) return reply;

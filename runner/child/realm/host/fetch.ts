@@ -1,4 +1,4 @@
-/** What `fetch` and the classes around it get of the core. Each library is loaded with its first use. */
+/** Connects `fetch` and its classes to the realm's core. Each library is loaded on first use. */
 
 import type { FetchHost } from "../fetch/host.ts";
 import {
@@ -22,12 +22,11 @@ import { invokeFetch } from "./tools.ts";
 
 type FetchClasses = ReturnType<typeof import("../fetch/fetch.ts")["createFetchClasses"]>;
 
-/** Of a message, for what stands round the request. */
 const ENVELOPE_BYTES = 2048;
 
 let classes: FetchClasses | undefined;
 
-/** The promise of a request, which is a call like those of tools. */
+/** Creates the promise of a request, which is a call like a tool's. */
 const makeFetchPromise: FetchHost["makePromise"] = (run) => {
   const started = startCall("fetch", new RealmError());
   let refuse: ((reason: unknown, wasAborted: boolean) => void) | null = null;

@@ -1,13 +1,13 @@
 /**
- * Access to the files of a run: what `cyrnel.files` and node:fs stand on. What there is is known here from the start, so only contents
- * cross to the host, in pieces; the host checks every name and limit again.
+ * Access to a run's files, for `cyrnel.files` and node:fs. Names and sizes are known here from the start, so only
+ * contents cross to the host, in pieces. The host checks every name and limit again.
  */
 import { checkFileName, contentTypeOf, createFolders } from "../../../../kernel/file-names.ts";
 import type { CallMethod, PROTOCOL_LIMITS, StartParams } from "../../../wire/protocol.ts";
 import type { Span } from "../sending.ts";
 import { type ContentHost, gather, type Pieces } from "./file-content.ts";
 
-/** What this needs of the realm's core; `params` are JSON text, `span` the bytes that are read or written. */
+/** Functions of the realm's core. `params` is JSON text, `span` the bytes to read or write. */
 export interface FileHost extends ContentHost {
   call(method: CallMethod, params: string, span: Span | null): Promise<unknown>;
   callSync(method: CallMethod, params: string, span: Span | null): unknown;
@@ -15,42 +15,49 @@ export interface FileHost extends ContentHost {
 
 export interface FileStat {
   name: string;
-  /** Bytes. */
   size: number;
   contentType: string;
 }
 
-/** The primitives: whole writes, pieces of any length for reads. A failure has a `code`: `file_not_found`, `invalid_file_name`. */
+/**
+ * Basic file operations. Writes are complete or fail; reads may cover any range. Errors have a `code` such as
+ * `file_not_found` or `invalid_file_name`.
+ */
 export interface FileAccess {
-  /** By name. */
   list(): FileStat[];
   stat(name: string): FileStat | undefined;
-  /** As `stat`; throws an error that says what there is. */
+  /** Like `stat`, but throws an error that lists the existing files. */
   find(name: string): FileStat;
   read(name: string, offset: number, length: number): Promise<Uint8Array>;
   readSync(name: string, offset: number, length: number): Uint8Array;
   write(name: string, data: string | Uint8Array, mode: WriteMode): Promise<void>;
   writeSync(name: string, data: string | Uint8Array, mode: WriteMode): void;
-  /** Of text and bytes, held one at a time; the file is as it was until the last one. `what` asks for it, in errors. */
+  /**
+   * Writes pieces of text or bytes, of which it buffers one at a time. The file changes only with the last one.
+   * `what` names the caller in errors.
+   */
   writePieces(what: string, name: string, pieces: Pieces, mode: "replace" | "append"): Promise<void>;
   change(change: Change): Promise<void>;
   changeSync(change: Change): void;
-  /** Whether a file lies in it. */
   isFolder(name: string): boolean;
 }
 
-/** A number: over what is there from this byte on, after zeros where the file ends before. */
+/** A number overwrites the file from that byte on; a gap after its end is filled with zeros. */
 export type WriteMode = "replace" | "append" | number;
 
-/** What the host does without the contents coming here. Removing is one; a copy replaces what was there; what a resize adds are zeros. */
+/**
+ * A change that the host makes without sending contents here. A copy replaces its target; a resize fills with zeros.
+ */
 export type Change =
   | { do: "remove"; name: string }
   | { do: "copy" | "move"; name: string; to: string }
   | { do: "resize"; name: string; size: number };
 
-/** A literal, so that no schema library comes into the realm; the type keeps it equal to the host's. */
+/**
+ * A literal, because importing it would bring a schema library into the realm. Its type keeps it equal to the host's.
+ */
 const PIECE_BYTES: (typeof PROTOCOL_LIMITS)["maxFilePieceBytes"] = 262_144;
-/** UTF-16 units of text in one piece: at most three times as many bytes. */
+/** UTF-16 units of text in one piece, which take at most three times as many bytes. */
 const PIECE_UNITS = 65_536;
 const MAX_NAMES_IN_ERROR = 5;
 
@@ -77,7 +84,6 @@ export function createFileAccess(host: FileHost, given: StartParams["files"]) {
     throw codedError("file_not_found", `There is no file ${JSON.stringify(name)} in the workspace. ${there}`);
   }
 
-  /** Positions of the pieces of a range, within the file. */
   function* cut(name: string, offset: number, length: number): Generator<{ at: number; length: number }> {
     const { size } = find(name);
     const end = Math.min(size, offset + length);
@@ -92,7 +98,7 @@ export function createFileAccess(host: FileHost, given: StartParams["files"]) {
     return JSON.stringify({ name, offset, length, ...(asText && { asText }) });
   }
 
-  /** The parameters of each piece of a write, and its bytes; one without content is a piece as well. */
+  /** Yields the parameters and bytes of each piece of a write. Empty content is one piece as well. */
   function* cutContent(
     name: string,
     data: string | Uint8Array,
@@ -115,7 +121,7 @@ export function createFileAccess(host: FileHost, given: StartParams["files"]) {
     }
   }
 
-  /** Parameters and method of a change; what is known here is changed once the host has answered. */
+  /** Returns method and parameters of a change. The list of files is updated once the host has replied. */
   function prepare(change: Change): [method: CallMethod, params: string] {
     find(change.name);
     const { name } = change;
@@ -145,7 +151,7 @@ export function createFileAccess(host: FileHost, given: StartParams["files"]) {
     async read(name, offset, length) {
       const bytes = room(name, offset, length);
       const replies: Promise<unknown>[] = [];
-      // The host reads the next piece while the last one is taken in.
+      // The host reads the next piece while this one is copied.
       for (const piece of cut(name, offset, bytes.length)) {
         const span = { bytes, at: piece.at - offset, length: piece.length };
         const reply = host.call("readFile", readParams(name, piece.at, piece.length, false), span);
@@ -236,7 +242,7 @@ export function createFileAccess(host: FileHost, given: StartParams["files"]) {
   return { ...access, note };
 }
 
-/** What came of a file that is shorter by now than it was known to be: up to the first piece that did. */
+/** Returns the bytes up to the first short piece, for a file that has shrunk since its size was known. */
 function keepRead(bytes: Uint8Array, replies: readonly unknown[]): Uint8Array {
   let length = 0;
   for (const reply of replies) {
@@ -247,9 +253,9 @@ function keepRead(bytes: Uint8Array, replies: readonly unknown[]): Uint8Array {
   return length < bytes.length ? bytes.slice(0, length) : bytes;
 }
 
-/** Reading UTF-8 as text, decoded by the host; what is no UTF-8 becomes U+FFFD. */
+/** Reads UTF-8 files as text, which the host decodes. Invalid bytes become U+FFFD. */
 export interface TextAccess {
-  /** Pieces of whole characters, without a byte order mark. */
+  /** Yields pieces of complete characters, without a byte order mark. */
   texts(name: string): AsyncGenerator<string>;
   textSync(name: string): string;
 }
@@ -268,5 +274,5 @@ function codedError(code: string, message: string): Error {
   return Object.assign(new Error(message), { code });
 }
 
-/** A rejection that is awaited later is no unhandled one meanwhile. */
+/** Prevents an unhandled rejection of a promise that is awaited later. */
 function ignore(): void {}

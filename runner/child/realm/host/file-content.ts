@@ -1,19 +1,19 @@
-/** What a script gives to be written to a file: text, bytes, or pieces of them that come one after another. */
+/** Content that a script writes to a file: text, bytes, or a sequence of either. */
 
-/** What is known of the realm's own classes; null while nothing has loaded them. */
+/** Functions of the realm's core. Those for its classes return null until a script loads them. */
 export interface ContentHost {
   blobsIfLoaded(): import("../fetch/blob.ts").Blobs | null;
   streamsIfLoaded(): typeof import("../fetch/streams.ts").streams | null;
   loadEncoding(): { TextEncoder: typeof TextEncoder };
-  /** Returns undefined for undefined. @throws TypeError that names the place of what JSON cannot hold */
+  /** Returns undefined for undefined. @throws TypeError that names the place of a value JSON cannot represent */
   encodeFileJson(data: unknown): string | undefined;
-  /** As JSON.parse, and warns of an integer that it rounds. */
+  /** Like JSON.parse, but warns of an integer that it rounds. */
   parseJson(text: string, what: string): unknown;
 }
 
 export type Pieces = Iterable<unknown> | AsyncIterable<unknown>;
 
-/** Objects that JSON keeps nothing of, with what a file takes in their place. */
+/** Objects that JSON would write as empty, with what to write to a file instead. */
 const INSTEAD: Record<string, string> = {
   Response: "a Response: write response.body or await response.bytes()",
   Request: "a Request: write request.body or await request.bytes()",
@@ -21,8 +21,9 @@ const INSTEAD: Record<string, string> = {
 };
 
 /**
- * Text and bytes as they are, pieces of a Blob, a stream or another async iterable; anything else as JSON.
- * @throws TypeError for what JSON would keep nothing of.
+ * Returns text and bytes unchanged, and the pieces of a Blob, stream or other async iterable. Encodes anything else
+ * as JSON.
+ * @throws TypeError for an object that JSON would write as empty
  */
 export function toContent(what: string, data: unknown, host: ContentHost): string | Uint8Array | Pieces {
   if (typeof data === "string") return data;
@@ -44,7 +45,7 @@ export function toContent(what: string, data: unknown, host: ContentHost): strin
   return text;
 }
 
-/** Bytes of at most `maxBytes` at once, which are the caller's until it asks for the next. */
+/** Yields at most `maxBytes` bytes at a time. They belong to the caller until it asks for the next ones. */
 export async function* gather(
   what: string,
   pieces: Pieces,

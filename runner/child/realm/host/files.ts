@@ -1,4 +1,4 @@
-/** `cyrnel.files`. Loaded with its first use. */
+/** `cyrnel.files`, loaded on first use. */
 import type { StartParams } from "../../../wire/protocol.ts";
 import {
   checkName,
@@ -9,7 +9,7 @@ import {
 } from "./file-access.ts";
 import { type ContentHost, toContent } from "./file-content.ts";
 
-/** `access`: what other libraries read and write files by. `files`: `cyrnel.files`. `saving`: of answers to calls. */
+/** Returns `access` for other libraries, `files` for `cyrnel.files`, and `saving` for answers that become files. */
 export function createFileLibrary(host: FileHost, given: StartParams["files"]) {
   const { note, ...access } = createFileAccess(host, given);
   return { access, files: createFiles(access, host), saving: { checkName, note } };

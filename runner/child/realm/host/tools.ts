@@ -1,6 +1,6 @@
 /**
- * `tools` and `cyrnel.services`: recursive proxies that turn paths into calls. They cannot be enumerated and answer
- * undefined for `then`, symbols and conversions, so that awaiting or printing one makes no call.
+ * `tools` and `cyrnel.services`: recursive proxies that turn paths into calls. They cannot be enumerated and return
+ * undefined for `then`, symbols and conversions, so awaiting or printing one makes no call.
  */
 
 import { encodeJson } from "../json/encode.ts";
@@ -23,7 +23,7 @@ import { callHost } from "./calls.ts";
 import { discoverTools, getTool } from "./discovery.ts";
 
 const MAX_ID_CHARS = 500;
-/** Of a path: a service, and at most 8 of the id of a tool (TOOL_ID_PATTERN of the SDK). */
+/** Longest path: a service, and up to 8 segments of a tool id (TOOL_ID_PATTERN of the SDK). */
 const MAX_SEGMENTS = 9;
 
 interface Path {
@@ -32,10 +32,9 @@ interface Path {
   length: number;
 }
 
-/** Engines call these to turn a node into a text, so calling one makes no call of a tool. */
+/** Engines call these to convert a node to a string, so they must not call a tool. */
 const CONVERSIONS = { toString: true, toLocaleString: true, valueOf: true };
 
-/** `args`: the parameters, and the options of the call. */
 export function invokeTool(serviceId: string, toolId: string, args: unknown[]): Promise<unknown> {
   const name = `tools.${serviceId}.${toolId}`;
   let options: CallOptions = {};
@@ -45,7 +44,7 @@ export function invokeTool(serviceId: string, toolId: string, args: unknown[]): 
     encode() {
       checkId("service", serviceId);
       checkId("tool", toolId);
-      // By its length: a script may have put something behind the end of every array.
+      // Checks the length first, because a script may have put a value on Array.prototype.
       options = readOptions(name, TOOL_OPTIONS, args.length > 1 ? args[1] : undefined);
       const { saveAs } = options;
       if (saveAs !== undefined) loadFiles().saving.checkName(saveAs);
@@ -58,12 +57,12 @@ export function invokeTool(serviceId: string, toolId: string, args: unknown[]): 
   });
 }
 
-/** No service has such a tool: the host finds the rule that a request of `fetch` is a call of. */
+/** `fetch` has no tool id: the host finds the rule that the request matches. */
 const FETCH_PATH = '"serviceId":"fetch","toolId":""';
 
 /**
- * A request of \`fetch\`; \`saveAs\`: what a large body of the answer becomes; \`onMade\` gets what gives it up. Resolves with the answer, and
- * the number of the call.
+ * Sends a request of `fetch`. `saveAs` names the file for a large response body; `onMade` receives a function that
+ * aborts. Resolves with the response and the call's number.
  */
 export function invokeFetch(
   request: object,
@@ -76,7 +75,7 @@ export function invokeFetch(
   return callHost({ method: "invoke", encode, read, onMade }) as Promise<{ answer: unknown; call: number }>;
 }
 
-/** Of a host that does not know of saving, the reply is the answer. */
+/** A host that cannot save answers sends the answer itself as the reply. */
 function takeSaved(name: string, reply: unknown): unknown {
   if (typeof reply !== "object" || reply === null || own(reply, "size") === undefined) return reply;
   const size = own(reply, "size");
@@ -120,7 +119,7 @@ const INSPECT = Symbol.for("nodejs.util.inspect.custom");
 type Call = (path: Path | null, args: unknown[]) => unknown;
 
 function createNode(path: Path | null, call: Call, describe: (path: Path | null) => string): object {
-  // An arrow function without own properties: callable, and no invariant of proxies stands in the way of the traps.
+  // An arrow function without own properties is callable, and no proxy invariant restricts the traps.
   const target = () => {};
   ReflectDeleteProperty(target, "name");
   ReflectDeleteProperty(target, "length");
@@ -131,7 +130,7 @@ function createNode(path: Path | null, call: Call, describe: (path: Path | null)
     get: (_target: unknown, key: string | symbol) => {
       if (typeof key === "symbol")
         return key === INSPECT && inspection.active ? () => `[${describe(path)}]` : undefined;
-      // `await` and JSON look for these: no service can have one of the names (api/components/services/model.ts).
+      // `await` and JSON look for these. No service can have such a name (api/components/services/model.ts).
       if (key === "then" || key === "toJSON" || key === "__proto__") return undefined;
       return createNode(
         { parent: path, name: key, length: path === null ? 1 : path.length + 1 },
@@ -160,7 +159,6 @@ function describeTools(path: Path | null): string {
   return `tools${text}`;
 }
 
-/** The names of a path from the one of `length` segments to its end, joined by dots. */
 function joinFrom(path: Path, length: number): string {
   let text = path.name;
   for (let step = path.parent; step !== null && step.length >= length; step = step.parent) {

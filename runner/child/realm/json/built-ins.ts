@@ -1,4 +1,7 @@
-/** Reads collections of the engine without a method that a script can replace. Runs no code of the script but traps of proxies. */
+/**
+ * Reads built-in collections without calling methods that a script can replace. The only script code it can run is
+ * proxy traps.
+ */
 
 import {
   ArrayBufferPrototype,
@@ -22,12 +25,12 @@ export interface List {
   length: number;
 }
 
-/** Entries of a map whose keys are all strings. */
+/** Entries of a map that has only string keys. */
 export interface Entries extends List {
   keys: unknown[];
 }
 
-/** Returns the entries or items of a map, a set, a typed array or an ArrayBuffer, and null for anything else. */
+/** Returns the entries or items of a map, set, typed array or ArrayBuffer, or null for any other value. */
 export function readCollection(value: object, prototype: object): List | Entries | null {
   if (typedArrayKind(value) !== undefined) {
     return { values: value as Uint8Array, length: typedArrayLength(value as Uint8Array) };
@@ -37,12 +40,12 @@ export function readCollection(value: object, prototype: object): List | Entries
   try {
     if (kind === MapPrototype) return readMap(value as Map<unknown, unknown>);
     if (kind === SetPrototype) return readSet(value as Set<unknown>);
-    // Throws for an object that is none, before the constructor would iterate it.
+    // Throws if the value is not an ArrayBuffer, before the constructor would iterate it.
     arrayBufferLength(value as ArrayBuffer);
     const bytes = new RealmUint8Array(value as ArrayBuffer);
     return { values: bytes, length: typedArrayLength(bytes) };
   } catch {
-    // It has the prototype and is none.
+    // It has the prototype but is not an instance.
     return null;
   }
 }
@@ -72,7 +75,7 @@ function readSet(set: Set<unknown>): List {
 }
 
 function defineItem(list: unknown[], index: number, value: unknown): void {
-  // An assignment could end in a setter that the script has put on Array.prototype.
+  // An assignment could call a setter that the script defined on Array.prototype.
   ObjectDefineProperty(list, index, {
     __proto__: null,
     value,
@@ -82,7 +85,7 @@ function defineItem(list: unknown[], index: number, value: unknown): void {
   } as PropertyDescriptor);
 }
 
-/** Returns the prototype of the built-in whose instance this may be, or null. */
+/** Returns the built-in prototype that the value may be an instance of, or null. */
 export function findBuiltIn(prototype: object): object | null {
   let found: object | null = prototype;
   for (let count = 0; found !== null && count < MAX_PROTOTYPES; count++) {

@@ -1,7 +1,7 @@
 /**
- * Turns a value of a script into JSON text that loses nothing, within bounds of size and depth: plain data by
- * JSON.stringify, anything else by the walk in json/walk.ts. Getters, proxies and `toJSON` of the value run here as
- * code of the script; they can spoil the value, never the text. Also measures and cuts text.
+ * Encodes a script's value as JSON text without loss, within limits of size and depth. Plain data goes to
+ * JSON.stringify, anything else to the walk in json/walk.ts. Getters, proxies and `toJSON` methods run here as script
+ * code: they can change the value but never break the text. Also measures and cuts text.
  */
 
 import {
@@ -16,14 +16,14 @@ import {
 } from "../primordials.ts";
 import { createWalk, encode, type JsonLimits } from "./walk.ts";
 
-/** `text` is undefined when the value is, or when it is larger than `maxBytes`: then `bytes` tells how large. */
+/** `text` is undefined if the value is, or if it exceeds `maxBytes`; `bytes` then is its size. */
 export interface EncodedJson {
   text: string | undefined;
   bytes: number;
   tooLarge: boolean;
 }
 
-/** @throws TypeError of this realm naming the place; and what code of the script throws. */
+/** @throws TypeError of this realm that names the place, and any error that script code throws */
 export function encodeJson(value: unknown, limits: JsonLimits): EncodedJson {
   if (isPlainData(value, limits)) {
     const text = JSONStringify(value);
@@ -39,9 +39,9 @@ export function encodeJson(value: unknown, limits: JsonLimits): EncodedJson {
 
 /** Quotes or brackets, a comma and a colon. */
 const CHARS_PER_VALUE = 4;
-/** The most characters a finite number takes. */
+/** Longest text of a finite number. */
 const CHARS_PER_NUMBER = 24;
-/** One UTF-16 unit is at most six bytes of JSON text (`\u0000`). */
+/** A UTF-16 unit takes at most six bytes of JSON text (`\u0000`). */
 const MAX_BYTES_PER_UNIT = 6;
 
 interface Budget {
@@ -49,15 +49,15 @@ interface Budget {
 }
 
 /**
- * Whether a value is what scripts nearly always send: plain objects and arrays of strings, numbers, booleans and null, within
- * the limits. JSON.stringify writes those many times faster than a walk that watches every step. False when in doubt. May
- * run getters of the value, as writing it will.
+ * Returns whether a value is plain: objects and arrays of strings, numbers, booleans and null, within the limits.
+ * JSON.stringify encodes those many times faster than a walk that checks every step. Returns false when in doubt. May
+ * run the value's getters, as encoding does.
  */
 export function isPlainData(value: unknown, limits: JsonLimits): boolean {
   return value !== undefined && check(value, limits.maxDepth, { bytes: limits.maxBytes });
 }
 
-/** Ends for cyclic values too: each value takes from the budget. */
+/** Terminates for cyclic values too, because each value reduces the budget. */
 function check(value: unknown, levelsLeft: number, budget: Budget): boolean {
   budget.bytes -= CHARS_PER_VALUE;
   switch (typeof value) {
@@ -66,7 +66,7 @@ function check(value: unknown, levelsLeft: number, budget: Budget): boolean {
       return budget.bytes >= 0;
     case "number":
       budget.bytes -= CHARS_PER_NUMBER;
-      // NaN and the infinities are no JSON.
+      // NaN and the infinities are not JSON.
       return value - value === 0 && budget.bytes >= 0;
     case "boolean":
       return budget.bytes >= 0;
@@ -104,7 +104,7 @@ function hasToJSON(value: object): boolean {
   return (value as { toJSON?: unknown }).toJSON !== undefined;
 }
 
-/** Bytes of `text` in UTF-8; a lone surrogate counts as the three bytes of U+FFFD. */
+/** Returns the size of `text` in UTF-8. A lone surrogate takes the three bytes of U+FFFD. */
 export function utf8Length(text: string): number {
   let bytes = text.length;
   for (let index = 0; index < text.length; index++) {
@@ -119,7 +119,7 @@ export function utf8Length(text: string): number {
   return bytes;
 }
 
-/** The longest start of `text` of at most `maxUnits` UTF-16 units that does not split a character. */
+/** Returns the longest prefix of at most `maxUnits` UTF-16 units that does not split a character. */
 export function cutAt(text: string, maxUnits: number): string {
   if (text.length <= maxUnits) return text;
   const splits =

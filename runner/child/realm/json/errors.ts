@@ -1,19 +1,18 @@
-/** The path of a place in a value, and errors that say what stands there and what to write instead. */
+/** Paths within a value, and errors that name the value found there and what to write instead. */
 
 import { own, RealmTypeError, regExpExec } from "../primordials.ts";
 import { quote } from "../sending.ts";
 
-/** One step of the path from the value's root, for error texts and for finding cycles. */
+/** One step of a path from the root value, used for messages and to detect cycles. */
 export interface Step {
   value: object;
   key: string;
   parent: Step | null;
   depth: number;
-  /** Its keys are indexes. */
   isList: boolean;
 }
 
-/** Says what to write in place of an object that keeps its state where JSON does not look. */
+/** What to write instead of an object whose state JSON does not see. */
 export const INSTEAD = {
   __proto__: null,
   Response: "write `await response.json()` or `await response.text()`",
@@ -49,10 +48,8 @@ export function valueError(name: string, key: string, parent: Step | null, probl
 }
 
 const IDENTIFIER = /^[A-Za-z_$][\w$]{0,60}$/;
-/** The first letter of a name that takes `an`. */
 const VOWEL = /^[AEIOU](?!R[A-Z])/;
 
-/** Returns a name that can be shown, or an empty string. */
 export function readText(value: unknown, key: string | symbol): string {
   const text =
     value === null || value === undefined ? undefined : (value as Record<string | symbol, unknown>)[key];

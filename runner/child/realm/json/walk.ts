@@ -1,6 +1,6 @@
 /**
- * Writes values that JSON.stringify would empty or drop: maps, sets, iterators, bytes, errors, big integers. Whatever
- * JSON cannot hold is an error that names its place and says what to write instead. Runs code of the script.
+ * Encodes values that JSON.stringify would empty or drop: maps, sets, iterators, bytes, errors, bigints. For a value
+ * that JSON cannot represent, throws an error that names its place and what to write instead. Runs script code.
  */
 
 import {
@@ -37,21 +37,21 @@ import {
   valueError,
 } from "./errors.ts";
 
-/** Beyond this an oversized value is no longer measured. */
+/** Beyond this size, an oversized value is no longer measured. */
 const MAX_MEASURED_CHARS = 256 * 1024 * 1024;
 const MAX_SAFE = 9_007_199_254_740_991n;
-/** Longer ones are refused: readers of JSON, and Postgres, have limits on digits. */
+/** Longer bigints are rejected, because JSON readers and Postgres limit the number of digits. */
 const MAX_DIGITS = 1000;
 
 export interface JsonLimits {
-  /** How the value is called in errors, e.g. `result`. */
+  /** Name of the root value in errors, such as `result`. */
   name: string;
   maxDepth: number;
   maxBytes: number;
   /**
-   * Gets the path of a value that becomes null because JSON has none like it (`NaN`, an `undefined` item); a bigint beyond the
-   * safe range becomes a string of digits, unless `keepsIntegers`. Without it, the first is an error and the second an exact
-   * integer: parameters.
+   * Called with the path of a value that becomes null because JSON cannot represent it (`NaN`, an `undefined` item).
+   * With it, a bigint beyond the safe range becomes a string of digits unless `keepsIntegers`. Without it, as for
+   * parameters, the former throws and the latter stays an exact integer.
    */
   onNull?: (path: string, found: string) => void;
   keepsIntegers?: true;
@@ -202,7 +202,7 @@ function encodeMap(walk: Walk, { keys, values, length }: Entries, step: Step): t
   return write(walk, "}");
 }
 
-/** An iterator may be endless: no more is asked of it than fits. */
+/** An iterator may be endless, so it is read only up to the limit. */
 function encodeIterator(walk: Walk, iterator: object, next: object, step: Step): true {
   step.isList = true;
   write(walk, "[");
@@ -237,7 +237,7 @@ function encodeError(walk: Walk, error: Error, step: Step): true {
   return encodeRecord(walk, error, separator, step);
 }
 
-/** Own members of errors that are not enumerable; all but the stack are written. */
+/** Own members of errors that are not enumerable. All but the stack are written. */
 const HIDDEN = ["cause", "errors"];
 const WRITTEN = { name: true, message: true, cause: true, errors: true, stack: true };
 
@@ -257,7 +257,7 @@ function writeItem(walk: Walk, item: unknown, index: number, step: Step): void {
   if (!encode(walk, item, key, step)) writeNull(walk, key, step, "undefined");
 }
 
-/** `separator`: empty, or what follows the members that an error has written by itself. */
+/** `separator` is empty, or follows the members that were written for an error. */
 function encodeRecord(walk: Walk, value: object, separator: string, step: Step): true {
   const keys = ObjectKeys(value);
   const isError = separator !== "";
@@ -272,7 +272,6 @@ function encodeRecord(walk: Walk, value: object, separator: string, step: Step):
   return write(walk, "}");
 }
 
-/** Returns what separates the next member. */
 function writeMember(walk: Walk, separator: string, key: string, member: unknown, step: Step): string {
   if (member === undefined) return separator;
   const { chars, text } = walk;

@@ -1,4 +1,4 @@
-/** `node:assert`: the assertions of Node; an error says what was expected and what was found. */
+/** `node:assert`: Node's assertions. Errors name the expected and the actual value. */
 const { isDeepEqual } = require("./equality.ts") as typeof import("./equality.ts");
 const { inspect } = (require("./util.ts") as typeof import("./util.ts")).util;
 
@@ -85,7 +85,7 @@ function comparison(operator: string, holds: (actual: unknown, expected: unknown
   return Object.defineProperty(compare, "name", { value: operator });
 }
 
-// biome-ignore lint/suspicious/noDoubleEquals: what the loose form means.
+// biome-ignore lint/suspicious/noDoubleEquals: loose equality is defined this way.
 const isLooselyEqual = (a: unknown, b: unknown) => a == b || (Number.isNaN(a) && Number.isNaN(b));
 const loose = (a: unknown, b: unknown) => isDeepEqual(a, b, false);
 const strictly = (a: unknown, b: unknown) => isDeepEqual(a, b, true);
@@ -107,7 +107,7 @@ function contains(actual: unknown, expected: unknown): boolean {
   );
 }
 
-/** Whether what was thrown is as expected; otherwise throws what says so. */
+/** Throws an AssertionError, or `thrown` itself, if `thrown` is not the expected error. */
 function checkThrown(
   thrown: unknown,
   expected: Expected,

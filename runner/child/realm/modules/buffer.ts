@@ -1,4 +1,4 @@
-/** `node:buffer`: the library's Buffer, with the encoding `base64url` and the few functions it lacks. */
+/** `node:buffer`: the library's Buffer, with the encoding `base64url` and a few functions that the library lacks. */
 type BufferModule = typeof import("node:buffer");
 
 const library = require("buffer") as BufferModule;
@@ -7,7 +7,7 @@ const { Buffer } = library;
 const isUrl = (encoding: unknown): boolean =>
   typeof encoding === "string" && encoding.toLowerCase() === "base64url";
 
-/** What the library takes for base64 is read in both alphabets; only writing one needs help. */
+/** The library reads base64 in both alphabets, so only writing `base64url` needs help. */
 const { isEncoding, byteLength, from } = Buffer;
 const { toString, write, fill } = Buffer.prototype as unknown as Record<
   string,

@@ -1,6 +1,6 @@
 /**
- * `node:crypto`: hashes, HMAC, secret keys for it, key derivation and random values. Other keys, ciphers and signatures belong to
- * services: what needs them says so.
+ * `node:crypto`: hashes, HMAC with secret keys, key derivation and random values. Other keys, ciphers and signatures
+ * belong in services, and the errors of functions that need them say so.
  */
 import { hmac } from "@noble/hashes/hmac.js";
 import type { CHash } from "@noble/hashes/utils.js";
@@ -13,7 +13,7 @@ const { Buffer } = (require("./buffer.ts") as typeof import("./buffer.ts")).buff
 const { Transform } = (require("./stream.ts") as typeof import("./stream.ts")).stream;
 const web = globalThis.crypto;
 
-// Each family of hashes is loaded with its first use.
+// Each hash family is loaded on first use.
 const loadSha2 = () => require("@noble/hashes/sha2.js") as typeof import("@noble/hashes/sha2.js");
 const loadSha3 = () => require("@noble/hashes/sha3.js") as typeof import("@noble/hashes/sha3.js");
 const loadLegacy = () => require("@noble/hashes/legacy.js") as typeof import("@noble/hashes/legacy.js");
@@ -67,11 +67,11 @@ interface State {
   clone?(): State;
 }
 
-/** A hash is also a stream: what is written is hashed, and read as the digest. */
+/** A hash is also a stream: written data is hashed, and reading returns the digest. */
 class Hash extends Transform {
   #state: State;
   #isOver = false;
-  /** Of what was written as to a stream: `digest` answers it once more. */
+  /** Digest of the data written to the stream, which `digest` returns once more. */
   #result: Bytes | null = null;
 
   constructor(state: State) {
@@ -116,7 +116,7 @@ class Hash extends Transform {
   }
 }
 
-/** A secret that a script holds itself; there are no other keys. */
+/** A secret in the script's own memory, the only kind of key supported. */
 class KeyObject {
   readonly #secret: Bytes;
 
@@ -246,7 +246,6 @@ function hkdfSync(digest: string, key: Data, salt: Data, info: Data, length: num
   return new Uint8Array(derived).buffer;
 }
 
-/** The form with a callback of one that answers at once. */
 function later<A extends unknown[]>(sync: (...args: A) => unknown) {
   return (...args: [...A, Callback]): void => {
     const callback = args.pop() as Callback;

@@ -1,23 +1,23 @@
-/** Deep equality as `node:assert` and `util.isDeepStrictEqual` mean it. */
+/** Deep equality as defined by `node:assert` and `util.isDeepStrictEqual`. */
 type Pairs = Map<object, Set<object>>;
 
 const tagOf = (value: unknown): string => Object.prototype.toString.call(value);
 const bytesOf = (view: ArrayBufferView) => new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
 
-/** `strict`: compares by `Object.is`, prototypes and types too; otherwise primitives by `==`. */
+/** With `strict`, compares by `Object.is`, and also prototypes and types. Otherwise compares primitives by `==`. */
 export function isDeepEqual(one: unknown, other: unknown, strict: boolean, seen: Pairs = new Map()): boolean {
   if (Object.is(one, other)) return true;
   if (typeof one !== "object" || typeof other !== "object" || one === null || other === null) {
     if (strict || typeof one === "function" || typeof other === "function") return false;
     if ((one === null || typeof one !== "object") && (other === null || typeof other !== "object")) {
-      // biome-ignore lint/suspicious/noDoubleEquals: what the loose form means.
+      // biome-ignore lint/suspicious/noDoubleEquals: loose equality is defined this way.
       return one == other || (Number.isNaN(one) && Number.isNaN(other));
     }
     return false;
   }
   if (strict && Object.getPrototypeOf(one) !== Object.getPrototypeOf(other)) return false;
   if (tagOf(one) !== tagOf(other) || Array.isArray(one) !== Array.isArray(other)) return false;
-  // Two that are being compared already are taken as equal: what differs is found elsewhere.
+  // A pair that is already being compared counts as equal; any difference is found elsewhere.
   const before = seen.get(one);
   if (before?.has(other)) return true;
   if (before === undefined) seen.set(one, new Set([other]));

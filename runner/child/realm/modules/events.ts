@@ -27,7 +27,7 @@ function onceOrAborted(emitter: Emitter, name: string, { signal }: Signalled = {
   });
 }
 
-/** What is emitted while nothing asks is kept, as in Node. */
+/** Events emitted between reads are buffered, as in Node. */
 async function* on(emitter: Emitter, name: string, { signal }: Signalled = {}): AsyncGenerator<unknown[]> {
   const waiting: unknown[][] = [];
   let failure: unknown;

@@ -1,7 +1,7 @@
 /**
- * The modules a script can import that are no files of its own. Each is a library that is loaded with its first import and
- * evaluated in the script's context: it has what the script has, and no more. May use prototypes a script can change: only the
- * script itself depends on it.
+ * Modules that a script can import besides its own files. Each is a library that is loaded on first import and
+ * evaluated in the script's context, so it can do no more than the script. It may use prototypes that the script can
+ * change: only the script depends on it.
  */
 
 import { LINKER } from "../../../wire/realm-constants.ts";
@@ -10,14 +10,13 @@ import type { LinkHost } from "./link.ts";
 
 type Exports = Record<string, unknown>;
 
-/** What modules need of the realm; importing it would bundle the realm into them a second time. */
+/** Functions that modules need from the realm. Importing the realm would bundle it a second time. */
 export interface ModuleHost extends LinkHost {
-  /** The inspector, which util takes from the console. */
   loadFormatter(): unknown;
   loadFiles(): { access: FileAccess };
 }
 
-/** The rules of POSIX, with the root of the workspace as the working folder. */
+/** Loads POSIX paths, with the workspace root as the working directory. */
 function loadPath(): object {
   const library = require("path-browserify") as typeof import("node:path").posix;
   const resolve = (...names: string[]): string => library.resolve("/", ...names);
@@ -34,7 +33,9 @@ function loadTimers() {
   return require("./timers.ts") as typeof import("./timers.ts");
 }
 
-/** Answers namespaces by name, without `node:`; unknown names are refused before a script runs. */
+/**
+ * Returns a function that finds namespaces by name, without `node:`. Unknown names are rejected before a script runs.
+ */
 export function createModules(host: ModuleHost): (specifier: string) => unknown {
   const namespaces = new Map<string, Exports>();
   const loaders: Record<string, () => object> = {
@@ -86,7 +87,7 @@ export function createModules(host: ModuleHost): (specifier: string) => unknown 
     if (namespace === undefined) {
       const module = load(name);
       namespace = Object.create(null, { [Symbol.toStringTag]: { value: "Module" } }) as Exports;
-      // What is a getter loads something larger with its first use.
+      // Copies getters as they are, because each loads something larger on first use.
       const members = Object.entries(Object.getOwnPropertyDescriptors(module)).filter(
         ([, { enumerable }]) => enumerable,
       );

@@ -1,20 +1,20 @@
 /**
- * Links the source files of a script, as runner/source/modules/link.ts writes them: each has its exports before the first one
- * runs, so that cycles work as with modules of ECMAScript; they run one after another, imports first. Packages are evaluated
- * before the files that import them.
+ * Links a script's source files in the form that runner/source/modules/link.ts generates. All exports exist before
+ * the first file runs, so cycles work as with ECMAScript modules. Files run one after another, imports first;
+ * packages are evaluated before the files that import them.
  */
 export interface LinkHost {
   importError(specifier: unknown): Error;
-  /** Returns the function of a package's bundle, or a text that says why there is none. */
+  /** Returns the function of a package's bundle, or a string that says why it is missing. */
   openPackage(digest: string): unknown;
 }
 
 type Namespace = Record<string, unknown>;
 type Getters = Record<string, () => unknown>;
-/** The body of a file: it tells its exports at once, and goes on when it is its turn. */
+/** Body of a file. It declares its exports immediately and continues when `turn` resolves. */
 type Body = (exports: (getters: Getters) => void, turn: Promise<void>) => Promise<unknown>;
 
-/** What of a package is imported, by the digest of its bundle. */
+/** A part of an imported package, by the digest of its bundle. */
 interface PackageTarget {
   digest: string;
   name: string;
@@ -22,18 +22,20 @@ interface PackageTarget {
 }
 type Target = number | string | PackageTarget | { refused: string } | null | undefined;
 
-/** One file; `targets` are indices of files, names of built-in modules, packages, and errors where there is nothing. */
+/**
+ * One file. `targets` are indexes of files, names of built-in modules, packages, or errors for imports that were not
+ * found.
+ */
 interface File {
   json?: string;
   text?: string;
   targets: Target[];
-  /** How many of the targets are imported before the file runs. */
   statics: number;
-  /** `$` and the specifier of a call of `import()`, and its target's index. */
+  /** Index of the target by `$` and the specifier of an `import()` call. */
   calls: Record<string, number>;
-  /** Names that are used of built-in modules and packages, by the target's index. */
+  /** Names used from built-in modules and packages, by the target's index. */
   names: Record<string, string[]>;
-  /** Where these are imported, as `script.ts:2:1`. */
+  /** Places of these imports, such as `script.ts:2:1`. */
   places: Record<string, string>;
   stars: number[];
   run?: (
@@ -47,7 +49,7 @@ interface File {
 interface Linked {
   file: File;
   namespace: Namespace;
-  /** The same by names with `$` before them. */
+  /** The same namespace, with `$` before each name. */
   facade: Namespace;
   own: Set<string>;
   start: () => void;
@@ -56,7 +58,7 @@ interface Linked {
   hasStarted: boolean;
 }
 
-/** Runs the first of `files`, which is the script; resolves with its result. */
+/** Runs the first of `files`, which is the script, and resolves with its result. */
 export async function link(
   files: readonly File[],
   builtin: (name: string) => Namespace,
@@ -112,7 +114,7 @@ export async function link(
     return facade;
   }
 
-  /** Calls the code of a file and of all that it imports, up to where each waits for its turn. */
+  /** Calls the code of a file and of all its imports, up to where each waits for its turn. */
   function instantiate(first: Linked): Linked[] {
     const order: Linked[] = [];
     const visit = (linked: Linked): void => {
@@ -133,7 +135,7 @@ export async function link(
         (index) => memberOf(file.targets[index], "namespace"),
         (body) => {
           linked.finished = body((getters) => exposeAll(linked, getters), turn.promise);
-          // Told to who waits for it; a file after one that failed is never waited for.
+          // Importers receive the error. Nothing waits for a file after one that failed.
           linked.finished.catch(() => {});
         },
         (specifier) => importCall(file, specifier),
@@ -164,7 +166,7 @@ export async function link(
         ? `${name} has no default export: import what it exports by name.`
         : `${name} has no export named "${missing}"${isPackage ? "" : " here"}.${listNear(missing, Object.keys(namespace))}`,
     );
-    // It is thrown by no code of the script, and is a mistake at this place of it.
+    // No script code threw this error, so its stack is set to the import that caused it.
     error.stack = `SyntaxError: ${error.message}\n    at ${place}`;
     throw error;
   }
@@ -173,7 +175,7 @@ export async function link(
     for (const name of Object.keys(getters)) expose(linked, name, { get: getters[name] as () => unknown });
   }
 
-  /** Adds to `linked` what `from` passes on without naming it, if it has no such name. */
+  /** Adds to `linked` what `from` exports with `export *`, unless `linked` has that name. */
   function exposeStars(linked: Linked, from: Linked, seen: Set<Linked>): void {
     if (seen.has(from)) return;
     seen.add(from);
@@ -199,7 +201,7 @@ export async function link(
       linked.start();
       await linked.finished;
     }
-    // It may have been started by another import.
+    // Another import may have started it.
     await first.finished;
     return first.namespace;
   }
@@ -215,11 +217,11 @@ export async function link(
 
   const [entry] = all as [Linked];
   await evaluate(entry);
-  // Not returned as it is: its `then` would be called, which the script may have replaced.
+  // Not returned directly: that would call `then`, which the script may have replaced.
   return await entry.finished;
 }
 
-/** Of the names those that begin alike; all, where there are few. */
+/** Lists the names that begin like the missing one, or all if there are few. */
 function listNear(missing: string, names: readonly string[]): string {
   const start = missing.slice(0, NEAR_CHARACTERS).toLowerCase();
   const named = names.filter((name) => name !== "default");
@@ -229,10 +231,13 @@ function listNear(missing: string, names: readonly string[]): string {
 const NEAR_CHARACTERS = 3;
 const MAX_NEAR = 5;
 
-/** The function that a bundle is: answers what can be imported, by path, each evaluated with its first call. */
+/** Function of a package bundle. Returns the importable modules by path, each evaluated on its first call. */
 type Bundle = (require: (name: string) => unknown) => Record<string, () => object>;
 
-/** Answers namespaces of packages. What failed to be evaluated fails again, as modules of ECMAScript do. */
+/**
+ * Returns a function that finds package namespaces. A failed evaluation fails again with the same error, as for
+ * ECMAScript modules.
+ */
 function createPackages(open: LinkHost["openPackage"], require: (name: string) => unknown) {
   const tables = new Map<string, ReturnType<Bundle>>();
   const known = new Map<string, { namespace: Namespace } | { error: unknown }>();

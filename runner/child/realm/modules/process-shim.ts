@@ -1,4 +1,4 @@
-/** What libraries ask of `process`, put into the bundle by build/runner.ts. A script has no such global. */
+/** Members of `process` that libraries use, bundled by build/runner.ts. Scripts have no such global. */
 const soon = globalThis.queueMicrotask;
 
 export const env = {};

@@ -1,7 +1,7 @@
-/** `node:stream`: the library's streams, which are Node's own. */
+/** `node:stream`: the library's streams, which are Node's code. */
 import { addWebStreams } from "./web-streams.ts";
 
-// What they are made of is loaded as libraries of their own, so that there is one of each.
+// Their dependencies are loaded as separate libraries, so that only one copy of each exists.
 require("./events.ts");
 require("./buffer.ts");
 

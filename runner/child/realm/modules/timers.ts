@@ -1,4 +1,4 @@
-/** `node:timers` and `node:timers/promises`, over the timers a script has. */
+/** `node:timers` and `node:timers/promises`, on top of the script's timers. */
 type Signalled = { signal?: AbortSignal };
 
 const { setTimeout, setInterval, setImmediate, clearTimeout, clearInterval, clearImmediate } = globalThis;

@@ -1,4 +1,4 @@
-/** `node:url`: URL and URLSearchParams, paths of file URLs, and the older functions as far as URL knows what they say. */
+/** `node:url`: URL and URLSearchParams, paths of file URLs, and the legacy functions as far as URL supports them. */
 const { URL, URLSearchParams } = globalThis;
 
 interface Parts {
@@ -42,7 +42,7 @@ function pathToFileURL(path: string): URL {
 
 const PARTS = /^([a-z][a-z0-9.+-]*:)?(\/\/)?(?:([^/?#]*)@)?([^/?#]*)([^?#]*)(\?[^#]*)?(#.*)?$/i;
 
-/** The older `url.parse`: takes a text apart without checking or completing it. */
+/** Legacy `url.parse`: splits a URL without validating or completing it. */
 function parse(
   text: string,
   parsesQuery = false,

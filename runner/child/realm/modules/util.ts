@@ -1,8 +1,8 @@
-/** `node:util`: the extracted inspector of Node, and the small functions around callbacks, types and text. */
+/** `node:util`: Node's inspector, and small functions for callbacks, types and text. */
 const { inspector } = require("../printing/format.ts") as typeof import("../printing/format.ts");
 const { isDeepEqual } = require("./equality.ts") as typeof import("./equality.ts");
 
-// biome-ignore lint/suspicious/noExplicitAny: functions of the script, whatever they take.
+// biome-ignore lint/suspicious/noExplicitAny: the script's functions take any arguments.
 type Function = (...args: any[]) => any;
 
 const custom = Symbol.for("nodejs.util.promisify.custom");
@@ -129,7 +129,7 @@ interface OptionConfig {
   default?: unknown;
 }
 
-/** Reads command line arguments; a script has none of its own. */
+/** Parses the given command line arguments; a script has none of its own. */
 function parseArgs({
   args = [],
   options = {},

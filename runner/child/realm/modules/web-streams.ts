@@ -1,4 +1,4 @@
-/** `fromWeb` and `toWeb` of `node:stream`: one kind of stream over the other, a piece at a time. */
+/** `fromWeb` and `toWeb` of `node:stream`: wrap one kind of stream in the other, one chunk at a time. */
 type Streams = typeof import("node:stream");
 type Readable = InstanceType<Streams["Readable"]>;
 type Writable = InstanceType<Streams["Writable"]>;
@@ -24,7 +24,7 @@ export function addWebStreams({ Readable, Writable, Duplex }: Streams): void {
 
   function readToWeb(readable: Readable, { strategy }: { strategy?: QueuingStrategy } = {}): ReadableStream {
     const chunks = readable[Symbol.asyncIterator]();
-    // What goes wrong comes with the next read.
+    // The next read reports the error.
     readable.on("error", ignore);
     return new ReadableStream(
       {
@@ -81,7 +81,7 @@ export function addWebStreams({ Readable, Writable, Duplex }: Streams): void {
   Object.assign(Writable, { fromWeb: writeFromWeb, toWeb: writeToWeb });
   Object.assign(Duplex, {
     fromWeb: ({ readable, writable }: Pair<ReadableStream, WritableStream>, options?: Options) =>
-      // Its types know the pair of the web only.
+      // Its types accept only a pair of web streams.
       Duplex.from({
         readable: readFromWeb(readable, options),
         writable: writeFromWeb(writable, options),
@@ -105,7 +105,6 @@ function called(call: (done: Done) => void): Promise<void> {
   });
 }
 
-/** A Buffer as the bytes that it is. */
 function toPlainBytes(chunk: unknown): unknown {
   return chunk instanceof Uint8Array ? new Uint8Array(chunk) : chunk;
 }

@@ -1,5 +1,5 @@
 /**
- * `console` of a script: log, info and debug go to stdout, warn, error and trace to stderr, formatted like Node's
+ * `console` of a script: log, info and debug go to stdout; warn, error and trace go to stderr, formatted like Node's
  * inspector. The formatter is loaded with the first value that needs it; plain strings and numbers never do.
  */
 
@@ -33,7 +33,7 @@ const started = new RealmMap<string, number>();
 
 let loaded: typeof import("./format.ts") | null = null;
 
-/** Runs `use` with the formatter; nodes of `tools` answer the inspector meanwhile. */
+/** Runs `use` with the formatter. Meanwhile nodes of `tools` can be inspected. */
 function withFormatter(use: (formatter: typeof import("./format.ts")) => string): string {
   const outer = inspection.active;
   inspection.active = true;
@@ -44,7 +44,7 @@ function withFormatter(use: (formatter: typeof import("./format.ts")) => string)
   }
 }
 
-/** The inspector copies the members of `Atomics`, which a script does not have: it gets an empty one while it loads. */
+/** The inspector copies the members of `Atomics`, which a script lacks, so it gets an empty one while it loads. */
 export function loadFormatter(): typeof import("./format.ts") {
   if (loaded !== null) return loaded;
   defineHidden(globalThis, "Atomics", {});
@@ -171,27 +171,27 @@ export const consoleGlobal = {
     elapsed("timeEnd", key, []);
     mapDelete(started, key);
   },
-  /** There is no inspector to record for. */
+  /** No inspector records these. */
   timeStamp(): void {},
   profile(): void {},
   profileEnd(): void {},
 };
 
-/** One UTF-16 unit is at most six bytes of JSON text (`\u0000`). */
+/** A UTF-16 unit takes at most six bytes of JSON text (`\u0000`). */
 const MAX_BYTES_PER_UNIT = 6;
 const ENVELOPE_BYTES = 100;
 
 const sent = { stdout: 0, stderr: 0 };
 
 /**
- * Pushes text as it is written, in messages the host accepts, up to the cap of the stream. The first byte beyond the cap is
- * still sent, so that the host knows that something is missing; nothing after it.
+ * Sends text at once, in messages that the host accepts, up to the stream's limit. The first byte beyond the limit is
+ * also sent, so that the host knows the output is cut.
  */
 function writeStream(stream: Stream, text: string, level?: "debug" | "warn"): void {
   const maxBytes = stream === "stdout" ? run.limits.maxStdoutBytes : run.limits.maxStderrBytes;
   const left = maxBytes - sent[stream];
   if (left < 0 || text === "") return;
-  // Every unit is at least one byte, so this keeps more than `left` bytes of a text that has them.
+  // Every unit takes at least one byte, so a text over `left` bytes is still over it after the cut.
   let rest = cutAt(text, left + 2);
   sent[stream] += utf8Length(rest);
   const maxUnits = MathTrunc((run.limits.maxMessageBytes - ENVELOPE_BYTES) / MAX_BYTES_PER_UNIT);

@@ -1,6 +1,6 @@
 /**
- * The costly half of `console`: formatting by the extracted inspector of Node, tables, traces. Loaded on first use;
- * what a script did to its realm by then can only spoil its own text.
+ * The expensive half of `console`: formatting by Node's inspector, tables, traces. Loaded on first use. Changes that
+ * a script has made to its realm by then can only break its own output.
  */
 import { format, formatWithOptions, inspect, stripVTControlCharacters } from "node-inspect-extracted";
 
@@ -9,7 +9,6 @@ const MAX_COLUMNS = 100;
 const INDEX = "(index)";
 const VALUES = "Values";
 
-/** For `node:util`. */
 export const inspector = { inspect, format, formatWithOptions, stripVTControlCharacters };
 
 export function formatArguments(args: unknown[]): string {
@@ -29,14 +28,17 @@ export function formatAssertion(args: unknown[]): string {
   return format("Assertion failed:", ...args);
 }
 
-/** The text and the stack of the caller, as the realm shows stacks. */
+/** Returns the text and the caller's stack, in the realm's format. */
 export function formatTrace(text: string): string {
   const trace = new Error(text);
   trace.name = "Trace";
   return trace.stack ?? `Trace: ${text}`;
 }
 
-/** The box drawing of `console.table`. Rows are the entries of an array, object, Map or Set; columns their properties, or those asked for. */
+/**
+ * Draws `console.table`. Rows are the entries of an array, object, Map or Set; columns are their properties, or the
+ * wanted ones.
+ */
 export function formatTable(data: object, wanted?: readonly string[]): string {
   const rows: { index: string; cells: Map<string, string> }[] = [];
   const columns = new Set<string>(wanted);

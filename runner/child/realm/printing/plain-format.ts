@@ -1,7 +1,7 @@
 /**
- * What scripts print most (plain objects, arrays, primitives, plain errors) in exactly the inspector's words, without
- * loading the inspector, which takes several milliseconds. Anything else is null: the inspector decides.
- * A property test compares the two.
+ * Formats the values that scripts print most (plain objects, arrays, primitives, plain errors) exactly like the
+ * inspector, without loading it, which takes several milliseconds. Returns null for anything else, which the
+ * inspector then formats. A property test compares the two.
  */
 
 import {
@@ -28,7 +28,6 @@ import {
 } from "../primordials.ts";
 import { append, createList, type List, layOut, quotePlain } from "./plain-layout.ts";
 
-/** Levels below the top that are shown. */
 const MAX_DEPTH = 2;
 const MAX_ARRAY_ITEMS = 100;
 const INDENT = 2;
@@ -36,7 +35,7 @@ const IDENTIFIER = /^[a-zA-Z_][a-zA-Z_0-9]*$/;
 
 interface Formatting {
   indentation: number;
-  /** Level of the object that was entered last: tells how deep the one being closed is. */
+  /** Level of the last object entered, which shows how deep the object being closed is. */
   deepest: number;
   parents: Parent | null;
 }
@@ -46,7 +45,7 @@ interface Parent {
   next: Parent | null;
 }
 
-/** The arguments of `console.log`, or null. */
+/** Formats the arguments of `console.log`, or returns null. */
 export function formatPlain(args: unknown[]): string | null {
   let text = "";
   for (let index = 0; index < args.length; index++) {
@@ -136,11 +135,11 @@ function formatMembers(
   return members;
 }
 
-/** The inspector folds repeated frames of longer stacks. */
+/** The inspector folds repeated frames in longer stacks. */
 const MAX_STACK_LINES = 10;
 const LINE_FEED = 10;
 
-/** Whether the printed form of a value is its stack and nothing else. */
+/** Returns whether the inspector would print only the error's stack. */
 function isSimpleError(value: unknown): value is Error {
   if (!ErrorIsError(value)) return false;
   const name = nameOf(ObjectGetPrototypeOf(value));

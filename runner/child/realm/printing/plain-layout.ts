@@ -1,6 +1,6 @@
 /**
- * How the inspector lays out the members of an object or array: on one line if they are few, shallow and short, in
- * columns if it is a longer array, else one per line. The constants are its own.
+ * Lays out the members of an object or array like the inspector: on one line if they are few, shallow and short, in
+ * columns for a longer array, else one per line. The constants are the inspector's.
  */
 
 import {
@@ -19,28 +19,27 @@ import {
 } from "../primordials.ts";
 
 const BREAK_LENGTH = 80;
-/** The innermost levels that may share a line. */
+/** Number of innermost levels that may share a line. */
 const COMPACT_LEVELS = 3;
 const MIN_GROUPED_ITEMS = 6;
 const APPROXIMATE_CHARACTER_HEIGHT = 2.5;
 const MAX_COLUMNS = 15;
 const SEPARATOR_CHARS = 2;
 
-/** Texts by index. No array: what a script puts on Array.prototype must not get in the way. */
+/** Texts by index. Not an array, so that a script's changes to Array.prototype have no effect. */
 export interface List {
   length: number;
   readonly items: Record<number, string>;
 }
 
 export interface Layout {
-  /** The array the members are of; null for an object. */
   value: unknown[] | null;
   open: string;
   close: string;
   indentation: number;
-  /** Levels of objects below this one, as of the member that was formatted last. */
+  /** Levels of objects below this one, updated with each formatted member. */
   nestedLevels: number;
-  /** Items that are not shown; above zero the last member says so. */
+  /** Number of items not shown. If it is above zero, the last member says so. */
   hidden: number;
 }
 
@@ -52,7 +51,7 @@ export function append(list: List, text: string): void {
   list.items[list.length++] = text;
 }
 
-/** Null where widths of characters matter that only the inspector knows. */
+/** Returns null if the layout depends on character widths, which only the inspector knows. */
 export function layOut(members: List, layout: Layout): string | null {
   let rows: List | null = members;
   if (layout.value !== null && members.length > MIN_GROUPED_ITEMS)
@@ -148,7 +147,7 @@ const BACKSLASH = 0x5c;
 const DELETE = 0x7f;
 const LAST_CONTROL = 0x9f;
 
-/** A string inside of a printed value, as the inspector quotes it; null where it would have to escape. */
+/** Quotes a string within a printed value like the inspector, or returns null if it needs escapes. */
 export function quotePlain(text: string): string | null {
   if (text.length > MAX_QUOTED_CHARS || !isWellFormed(text)) return null;
   for (let index = 0; index < text.length; index++) {
@@ -160,7 +159,7 @@ export function quotePlain(text: string): string | null {
   return indexOf(text, "`") === -1 && indexOf(text, "${") === -1 ? `\`${text}\`` : null;
 }
 
-/** Whether each character takes one column. */
+/** Returns whether each character takes one column. */
 function isPrintableAscii(text: string): boolean {
   for (let index = 0; index < text.length; index++) {
     const unit = charCodeAt(text, index);

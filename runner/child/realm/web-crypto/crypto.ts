@@ -1,17 +1,17 @@
 /**
- * `crypto` of a script: random bytes from the host's seed through ChaCha20, digests, and HMAC with secrets that the script holds
- * itself (keys.ts). Loaded with its first use. Ciphers and private keys are left out: they belong to services.
+ * `crypto` of a script: random bytes from the host's seed through ChaCha20, digests, and HMAC with the script's own
+ * secrets (keys.ts). Loaded on first use. Ciphers and private keys are left out because they belong in services.
  */
 import { chacha20 } from "@noble/ciphers/chacha.js";
 import type { CHash } from "@noble/hashes/utils.js";
 import { DOMException } from "../globals/dom-exception.ts";
 
-/** The limit of the Web Crypto standard for one call, in bytes. */
+/** Limit of the Web Crypto standard for one call. */
 const MAX_RANDOM_BYTES = 65_536;
 const NONCE_BYTES = 12;
 
 const loadSha2 = () => require("@noble/hashes/sha2.js") as typeof import("@noble/hashes/sha2.js");
-/** Each loaded with its first use: most scripts want a random value. */
+/** Each is loaded on first use, because most scripts only need random values. */
 const DIGESTS: Record<string, () => CHash> = {
   "SHA-1": () => (require("@noble/hashes/legacy.js") as typeof import("@noble/hashes/legacy.js")).sha1,
   "SHA-256": () => loadSha2().sha256,
@@ -21,7 +21,7 @@ const DIGESTS: Record<string, () => CHash> = {
 
 type Keys = ReturnType<typeof import("./keys.ts")["createKeys"]>;
 
-/** `seed`: 32 bytes in base64, never used for another run. */
+/** `seed` is 32 bytes in base64, never used for another run. */
 export function createCrypto(seed: string): object {
   const key = (Uint8Array as unknown as { fromBase64(text: string): Uint8Array }).fromBase64(seed);
   const nonce = new DataView(new ArrayBuffer(NONCE_BYTES));
@@ -33,7 +33,7 @@ export function createCrypto(seed: string): object {
     return keys;
   };
 
-  /** Key stream of a nonce that is used once. */
+  /** Returns the key stream of a nonce that is used only once. */
   function random(length: number): Uint8Array {
     nonce.setBigUint64(0, blocks++);
     return chacha20(key, new Uint8Array(nonce.buffer), new Uint8Array(length));

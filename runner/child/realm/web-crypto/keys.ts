@@ -1,6 +1,6 @@
 /**
- * Keys of `crypto.subtle` (Web Cryptography, "HMAC"): secrets that a script holds itself, for signatures such as those of web tokens and
- * webhooks. Loaded with their first use; the hashes are those of crypto.ts.
+ * Keys of `crypto.subtle` (Web Cryptography, "HMAC"): secrets in the script's memory, for signatures such as those of
+ * web tokens and webhooks. Loaded on first use, with the hashes of crypto.ts.
  */
 import { hmac } from "@noble/hashes/hmac.js";
 import type { CHash } from "@noble/hashes/utils.js";
@@ -12,7 +12,7 @@ type Named = string | { name: string };
 interface HmacOptions {
   name: string;
   hash?: Named;
-  /** Bits. */
+  /** Length in bits. */
   length?: number;
 }
 
@@ -25,7 +25,6 @@ interface SecretJwk {
   ext?: boolean;
 }
 
-/** Of all keys there are. */
 const USAGES = "encrypt decrypt sign verify deriveKey deriveBits wrapKey unwrapKey".split(" ");
 const OF_HMAC = ["sign", "verify"];
 const BASE64URL = { alphabet: "base64url", omitPadding: true } as const;
@@ -87,7 +86,7 @@ export class CryptoKey {
 const { open } = CryptoKey;
 Reflect.deleteProperty(CryptoKey, "open");
 
-/** `random`: new bytes of a length. */
+/** `random` returns that many new random bytes. */
 export function createKeys(
   hashes: Readonly<Record<string, () => CHash>>,
   random: (length: number) => Uint8Array,
@@ -190,7 +189,7 @@ function openFor(usage: string, algorithm: Named, key: CryptoKey): ReturnType<ty
   return opened;
 }
 
-/** In a time that depends on the length alone. */
+/** Compares in time that depends only on the length. */
 function isEqual(one: Uint8Array, other: Uint8Array): boolean {
   if (one.length !== other.length) return false;
   let difference = 0;
@@ -216,12 +215,12 @@ function unsupported(message: string): DOMException {
   return new DOMException(message, "NotSupportedError");
 }
 
-/** As web tokens call it. */
+/** Returns the name that web tokens use for the algorithm. */
 function jwkName(hash: string): string {
   return `HS${hash.slice("SHA-".length)}`;
 }
 
-/** In their own order, each once. */
+/** Returns the usages in the order of OF_HMAC, each once. */
 function readUsages(usages: Iterable<string>): string[] {
   const wanted = [...usages];
   const wrong = wanted.find((usage) => !USAGES.includes(usage));

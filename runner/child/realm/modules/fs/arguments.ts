@@ -1,10 +1,8 @@
-/** What callers of `node:fs` pass: encodings, data, flags. */
 import type { Pieces } from "../../host/file-content.ts";
 import { invalidType } from "./tree.ts";
 
 const { Buffer } = (require("../buffer.ts") as typeof import("../buffer.ts")).buffer;
 
-/** The numbers of Linux. */
 export const constants = {
   F_OK: 0,
   X_OK: 1,
@@ -50,7 +48,7 @@ export function toBytes(data: unknown, encoding: string | null = null): string |
   throw invalidType("data", "a string, a Buffer or another view of bytes", data);
 }
 
-/** A stream or another iterable of what `toBytes` takes. */
+/** Returns whether data is a stream or another iterable of values that `toBytes` takes. */
 export function isPieces(data: unknown): data is Pieces {
   if (typeof data !== "object" || data === null || ArrayBuffer.isView(data)) return false;
   return Symbol.asyncIterator in data || Symbol.iterator in data;
@@ -68,7 +66,6 @@ export function decode(bytes: Uint8Array, encoding: string | null): string | Uin
   return encoding === null ? buffer : buffer.toString(encoding as BufferEncoding);
 }
 
-/** What a file that is opened may be, and is done with. */
 export interface Flags {
   reads: boolean;
   writes: boolean;
@@ -78,7 +75,7 @@ export interface Flags {
   mustExist: boolean;
 }
 
-/** What a text like "w+" or "ax", or numbers like O_WRONLY | O_CREAT allow. */
+/** Parses flags such as "w+" or "ax", or numbers such as O_WRONLY | O_CREAT. */
 export function readFlags(flags: string | number | null | undefined): Flags {
   return typeof flags === "number" ? readBits(flags) : readLetters(flags ?? "r");
 }

@@ -1,4 +1,4 @@
-/** Copies and renamings of `node:fs`: the host makes them, so that no content comes here. */
+/** Copies and renames of `node:fs`. The host performs them, so no content comes here. */
 import type { Recursive } from "./folders.ts";
 import type { Operation } from "./steps.ts";
 import { fsError, nameOf, type PathLike, parentOf, pathText, type Tree } from "./tree.ts";

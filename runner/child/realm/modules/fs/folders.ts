@@ -1,5 +1,4 @@
-// biome-ignore-all lint/correctness/useYield: each operation is a generator, whether it asks for contents or not.
-/** Folders of `node:fs`: made, listed and removed. */
+// biome-ignore-all lint/correctness/useYield: every operation is a generator, even if it reads no contents.
 import type { Operation } from "./steps.ts";
 import { Dirent, fsError, lastOf, nameOf, type PathLike, parentOf, pathText, type Tree } from "./tree.ts";
 

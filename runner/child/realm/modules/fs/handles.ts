@@ -1,4 +1,4 @@
-// biome-ignore-all lint/correctness/useYield: each operation is a generator, whether it asks for contents or not.
+// biome-ignore-all lint/correctness/useYield: every operation is a generator, even if it reads no contents.
 /** Open files of `node:fs`: descriptors, the FileHandle of promises, and streams. */
 import {
   type Data,
@@ -14,7 +14,7 @@ import type { Operations } from "./operations.ts";
 import { type Operation, runAsync } from "./steps.ts";
 import { fsError, type PathLike, pathText, type Stats, type Tree } from "./tree.ts";
 
-/** Loaded with the first stream: most scripts that import fs make none. */
+/** Loaded when the first stream is created: most scripts that import fs create none. */
 const loadStreams = () => (require("../stream.ts") as typeof import("../stream.ts")).stream;
 type Readable = InstanceType<ReturnType<typeof loadStreams>["Readable"]>;
 type Writable = InstanceType<ReturnType<typeof loadStreams>["Writable"]>;
@@ -57,7 +57,7 @@ export function createHandles(tree: Tree, operations: Operations) {
     return next++;
   }
 
-  /** Answers how many bytes were put into `target`. */
+  /** Returns the number of bytes written to `target`. */
   function* read(
     fd: number,
     target: ArrayBufferView,

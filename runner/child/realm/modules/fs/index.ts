@@ -1,7 +1,7 @@
-// biome-ignore-all lint/correctness/useYield: each operation is a generator, whether it asks for contents or not.
+// biome-ignore-all lint/correctness/useYield: every operation is a generator, even if it reads no contents.
 /**
- * `node:fs` and `node:fs/promises` over the workspace of the run: the functions that scripts use from habit, in their three
- * forms. What is not there says so.
+ * `node:fs` and `node:fs/promises` for the run's workspace: the commonly used functions, in their three forms. Errors
+ * name the functions that are missing.
  */
 import type { FileAccess } from "../../host/file-access.ts";
 import { constants, encodingOf, type Options, toBytes } from "./arguments.ts";
@@ -10,7 +10,7 @@ import { createOperations } from "./operations.ts";
 import { type Operation, runAsync, runSync } from "./steps.ts";
 import { createTree, Dirent, type PathLike, Stats } from "./tree.ts";
 
-// biome-ignore lint/suspicious/noExplicitAny: each takes what Node's function of that name takes.
+// biome-ignore lint/suspicious/noExplicitAny: each takes the arguments of Node's function with that name.
 type AnyFunction = (...args: any[]) => any;
 
 const ABSENT =
@@ -18,7 +18,7 @@ const ABSENT =
     " ",
   );
 
-/** What does the work of some of them. */
+/** What to use instead of some missing functions. */
 const INSTEAD: Record<string, string> = {
   glob: "readdir(folder, { recursive: true }) gives all names below a folder",
   openAsBlob: "new Blob([await cyrnel.files.read(name)]) makes one",
@@ -33,7 +33,7 @@ export function createFs(access: FileAccess) {
   const handles = createHandles(tree, operations);
   const { writeAt: _writeAt, touch, open: _open, access: check, ...simple } = operations;
 
-  /** By the names of Node: one generator each. */
+  /** Operations by their names in Node, one generator each. */
   const all: Record<string, (...args: never[]) => Operation<unknown>> = {
     ...simple,
     access: check,
@@ -55,7 +55,7 @@ export function createFs(access: FileAccess) {
     return content;
   }
 
-  /** Of one descriptor: with the arguments of the synchronous form. */
+  /** Operations on a descriptor, with the arguments of the synchronous form. */
   const descriptors: Record<string, (...args: never[]) => Operation<unknown>> = {
     open: handles.open,
     read: (fd: number, target: ArrayBufferView, ...range: unknown[]) =>
@@ -116,7 +116,7 @@ export function createFs(access: FileAccess) {
           { code: "ERR_INVALID_ARG_TYPE" },
         );
       }
-      // Also what is wrong with the arguments themselves comes by the callback.
+      // Invalid arguments are also reported through the callback.
       const wait = async () => runAsync(access, make(...(args as never[])));
       wait().then(
         (value) => queueMicrotask(() => callback(null, value)),

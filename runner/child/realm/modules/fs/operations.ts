@@ -1,7 +1,5 @@
-// biome-ignore-all lint/correctness/useYield: each operation is a generator, whether it asks for contents or not.
-/**
- * What the functions of `node:fs` do, written once for their three forms.
- */
+// biome-ignore-all lint/correctness/useYield: every operation is a generator, even if it reads no contents.
+/** Functions of `node:fs`, written once for their three forms. */
 import {
   type Data,
   decode,
@@ -20,7 +18,7 @@ import { fsError, nameOf, type PathLike, pathText, type Stats, type Tree } from 
 export function createOperations(tree: Tree) {
   const { access } = tree;
 
-  /** Checks a file for `flags` and makes or empties it where they say so. */
+  /** Opens a file, and creates or empties it if `flags` say so. */
   function* open(path: PathLike, flags?: string | number | null, syscall = "open"): Operation<string> {
     const [name, text] = [nameOf(path), pathText(path)];
     const { isNew, mustExist, truncates, writes } = readFlags(flags);
@@ -63,7 +61,7 @@ export function createOperations(tree: Tree) {
     yield { do: "resize", name, size: Math.max(0, requireWhole("len", length)) };
   }
 
-  /** Bytes at a position of a file, null: its end; a gap before them is filled with zeros. */
+  /** Writes bytes at a position of a file, or at its end if `position` is null. Fills a gap with zeros. */
   function* writeAt(name: string, bytes: Uint8Array, position: number | null): Operation<number> {
     const size = access.stat(name)?.size ?? 0;
     const mode = position === null || position === size ? "append" : requireWhole("position", position, 0);
@@ -99,7 +97,7 @@ export function createOperations(tree: Tree) {
       tree.stat(nameOf(path), "realpath", pathText(path));
       return `/${nameOf(path)}`;
     },
-    // Nothing here has owners, rights or times: what sets them finds the file and changes nothing.
+    // The workspace has no owners, modes or times. Functions that set them only check that the file exists.
     *touch(path: PathLike): Operation<void> {
       tree.stat(nameOf(path), "utime", pathText(path));
     },

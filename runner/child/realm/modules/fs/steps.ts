@@ -1,4 +1,7 @@
-/** Operations of `node:fs`, written once: what each needs of the contents of files it yields, and waits for or stands still for. */
+/**
+ * Runs operations of `node:fs`, which are written once: each yields its requests for file contents, and the caller
+ * waits for them or blocks.
+ */
 
 import type { Change, FileAccess, WriteMode } from "../../host/file-access.ts";
 import type { Pieces } from "../../host/file-content.ts";
@@ -9,7 +12,7 @@ type Step =
   | { do: "write"; name: string; data: string | Uint8Array; mode: WriteMode }
   | { do: "write pieces"; name: string; pieces: Pieces; mode: "replace" | "append" }
   | Change;
-// biome-ignore lint/suspicious/noExplicitAny: what a step answers is known where it is made.
+// biome-ignore lint/suspicious/noExplicitAny: the code that yields a step knows its result type.
 export type Operation<T> = Generator<Step, T, any>;
 
 export function runSync<T>(access: FileAccess, operation: Operation<T>): T {

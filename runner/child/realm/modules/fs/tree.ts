@@ -1,6 +1,6 @@
 /**
- * The files of a run as a tree, with the paths and errors of Node: folders are beginnings of names, and those made without
- * a file in them are remembered here. `/` is the root of the workspace, and the working folder.
+ * A run's files as a tree, with Node's paths and errors. Folders are prefixes of file names; empty folders exist only
+ * here. `/` is the workspace root and the working directory.
  */
 import type { FileAccess } from "../../host/file-access.ts";
 
@@ -31,7 +31,7 @@ export function fsError(code: Code, syscall: string, path?: string, dest?: strin
   });
 }
 
-/** As written, for errors. */
+/** Returns the path as the script wrote it, for errors. */
 export function pathText(path: PathLike): string {
   if (typeof path === "string") return path;
   if (path instanceof URL) {
@@ -49,7 +49,9 @@ export function invalidType(name: string, expected: string, found: unknown): Typ
   });
 }
 
-/** The name in the workspace; empty: its root. As in any file system, nothing lies above the root. */
+/**
+ * Returns the name in the workspace, empty for its root. As in any file system, the parent of the root is the root.
+ */
 export function nameOf(path: PathLike): string {
   const text = pathText(path);
   if (text === "") return "\u0000";
@@ -78,7 +80,7 @@ export class Stats {
   readonly blksize = 4096;
   readonly blocks: number;
   readonly mode: number;
-  // The workspace keeps no times.
+  // The workspace stores no times.
   readonly atimeMs = 0;
   readonly mtimeMs = 0;
   readonly ctimeMs = 0;
@@ -146,13 +148,12 @@ export interface Tree {
   access: FileAccess;
   isFile(name: string): boolean;
   isFolder(name: string): boolean;
-  /** Throws ENOENT. */
   stat(name: string, syscall: string, path: string): Stats;
-  /** A file that can be read; throws ENOENT or EISDIR. */
+  /** Throws ENOENT or EISDIR unless the path is a file. */
   requireFile(name: string, syscall: string, path: string): void;
-  /** A name a file can be written under; throws ENOENT, ENOTDIR or EISDIR. */
+  /** Throws ENOENT, ENOTDIR or EISDIR unless a file can be written under this name. */
   requirePlace(name: string, syscall: string, path: string): void;
-  /** Names and kinds right below a folder, or with `recursive` all below it. */
+  /** Lists names and kinds directly below a folder or, if `recursive`, everything below it. */
   list(folder: string, recursive: boolean): { name: string; isFolder: boolean }[];
   addFolder(name: string): void;
   removeFolder(name: string): void;
@@ -209,7 +210,7 @@ export function createTree(access: FileAccess): Tree {
     },
     addFolder: keepFolder,
     removeFolder(name) {
-      // A folder stays when what was in it goes.
+      // A folder remains when its last file is removed.
       keepFolder(parentOf(name));
       for (const folder of made) if (folder === name || folder.startsWith(`${name}/`)) made.delete(folder);
     },
