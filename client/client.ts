@@ -1,4 +1,4 @@
-/** The typed client of the HTTP API: every route of docs/openapi.json, and the helpers that most callers want. */
+/** Typed client of the HTTP API: every route of docs/openapi.json, and helpers for common tasks. */
 import createFetchClient, { type Client } from "openapi-fetch";
 import { unwrap } from "./errors.ts";
 import { type FollowOptions, followEvents, type ProcessEvent } from "./events.ts";
@@ -11,42 +11,41 @@ export type ProcessRecord = components["schemas"]["Process"];
 export type FileRecord = components["schemas"]["File"];
 
 export interface UploadOptions {
-  /** File name for downloads. */
   name?: string;
-  /** Default: that of a Blob, else the server goes by the name. */
+  /** Default: the Blob's type, or else the server derives it from the name. */
   contentType?: string;
   signal?: AbortSignal;
 }
 
 export interface ClientOptions extends RetryOptions {
-  /** Address of the server, including a path if there is one: `https://cyrnel.example.com`. */
+  /** Server address, including a path if there is one: `https://cyrnel.example.com`. */
   url: string;
-  /** An API key; none for a server in anonymous mode. */
+  /** API key. Omit it for a server in anonymous mode. */
   key?: string;
-  /** Default: the global one. */
+  /** Default: the global `fetch`. */
   fetch?: typeof globalThis.fetch;
 }
 
-/** `GET`, `POST`, … take a path of the API and answer `{data, error, response}`; the helpers throw CyrnelError. */
+/** `GET`, `POST`, … take an API path and resolve with `{data, error, response}`; the helpers throw CyrnelError. */
 export interface CyrnelClient extends Client<paths> {
   readonly url: string;
-  /** Submits a script, follows its events and answers the process when its run has ended, in whichever way. */
+  /** Submits a script, follows its events and returns the process when its run has ended, whatever the outcome. */
   run(code: string, options?: RunOptions): Promise<ProcessRecord>;
-  /** Answers the process once it is idle. While it is paused for a person, it goes on waiting. */
+  /** Resolves with the process once it is idle. Keeps waiting while the process is paused for approval. */
   waitForIdle(id: number, options?: WaitOptions): Promise<ProcessRecord>;
-  /** Yields past and future events of the current run until its end, and reconnects when a connection breaks. */
+  /** Yields past and future events of the current run until its end. Reconnects when a connection breaks. */
   events(id: number, options?: FollowOptions): AsyncGenerator<ProcessEvent, void>;
-  /** Its `id` can be given to processes (`files`). */
+  /** Uploads a file. Pass its `id` to processes in `files`. */
   upload(content: Blob | Uint8Array<ArrayBuffer> | string, options?: UploadOptions): Promise<FileRecord>;
-  /** The bytes of an upload, by its id. */
+  /** Returns the content of an upload. */
   download(id: string): Promise<ReadableStream<Uint8Array>>;
-  /** The bytes of a file that a process was given. */
+  /** Returns the content of a process's input file. */
   downloadGiven(
     id: number,
     name: string,
     options?: { signal?: AbortSignal },
   ): Promise<ReadableStream<Uint8Array>>;
-  /** The bytes of a file that the last run of a process left. */
+  /** Returns the content of an artifact from a process's last run. */
   downloadArtifact(
     id: number,
     name: string,
@@ -56,7 +55,7 @@ export interface CyrnelClient extends Client<paths> {
 
 const OCTETS = "application/octet-stream";
 
-/** @throws TypeError for a URL that cannot be a server's. */
+/** @throws TypeError if the URL cannot be a server's */
 export function createClient(options: ClientOptions): CyrnelClient {
   const url = readUrl(options.url);
   const fetchOnce = options.fetch ?? ((request: Request) => globalThis.fetch(request));
@@ -64,7 +63,7 @@ export function createClient(options: ClientOptions): CyrnelClient {
   const api = createFetchClient<paths>({
     baseUrl: url,
     fetch,
-    // A redirect could take the key elsewhere.
+    // A redirect could send the key to another server.
     redirect: "error",
     ...(options.key !== undefined && { headers: { authorization: `Bearer ${options.key}` } }),
   });
@@ -80,7 +79,8 @@ export function createClient(options: ClientOptions): CyrnelClient {
         await api.POST("/files", {
           params: { query: { ...(name !== undefined && { name }) } },
           headers: { "content-type": type },
-          // A request that is to be repeated is copied with its body, in memory: each attempt reads this one anew instead.
+          // Copying a request for a retry would keep its body in memory, so each attempt creates a new request with
+          // the same content.
           fetch: createRetryingFetch((head) => fetchOnce(new Request(head, { body: content })), options),
           ...(signal !== undefined && { signal }),
         }),
@@ -109,7 +109,7 @@ export function createClient(options: ClientOptions): CyrnelClient {
   };
 }
 
-/** openapi-fetch answers no data for an empty body. */
+/** openapi-fetch returns no data for an empty body. */
 function streamOf(answer: {
   data?: unknown;
   error?: unknown;

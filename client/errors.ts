@@ -1,16 +1,16 @@
-/** The error of a failed request: one type for all routes, with the server's message and code. */
+/** Error of a failed request: one type for all routes, with the server's message and code. */
 
 export interface ErrorIssue {
   path: string;
   message: string;
 }
 
-/** An error answer. `code` is one of docs/errors.md, or `http_error` where a proxy answered. */
+/** Error response. `code` is listed in docs/errors.md, or is `http_error` if a proxy responded. */
 export class CyrnelError extends Error {
   override readonly name = "CyrnelError";
   readonly status: number;
   readonly code: string;
-  /** For the server's log; null when the answer named none. */
+  /** Identifies the request in the server's log; null if the response had no id. */
   readonly requestId: string | null;
   readonly issues: readonly ErrorIssue[];
   /** Value of `Retry-After` in milliseconds, or null. */
@@ -31,13 +31,13 @@ export class CyrnelError extends Error {
   }
 }
 
-/** The data of an answer of the typed client. Throws CyrnelError for an error answer. */
+/** Returns the data of a typed client's response. Throws CyrnelError for an error response. */
 export function unwrap<T>(answer: { data?: T; error?: unknown; response: Response }): T {
   if (!answer.response.ok) throw new CyrnelError(answer.response, answer.error);
   return answer.data as T;
 }
 
-/** A number of seconds or a date, as milliseconds from `now`; null for anything else. */
+/** Converts a number of seconds or a date to milliseconds from `now`; returns null for anything else. */
 export function readRetryAfterMs(text: string | null, now: number): number | null {
   if (text === null) return null;
   if (/^\d{1,9}$/.test(text)) return Number(text) * 1000;

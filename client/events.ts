@@ -1,6 +1,6 @@
 /**
- * The events of one process as an async iterator: server-sent events over fetch. A connection that breaks or falls silent
- * is opened anew after the last event, so nothing is lost and nothing comes twice.
+ * One process's events as an async iterator: server-sent events over fetch. Resumes after the last event when a
+ * connection breaks or falls silent, so no event is lost or repeated.
  */
 import { createParser } from "eventsource-parser";
 import type { Client } from "openapi-fetch";
@@ -17,30 +17,30 @@ export interface EndingData {
   error: string | null;
 }
 
-/** Event name -> its data. `output` holds keys to merge into what came before, shallow. */
+/** Data by event name. `output` contains keys to merge shallowly into earlier ones. */
 export interface ProcessEventData {
   state: EndingData;
-  /** `level`: of lines that were printed with `console.debug` or `console.warn`. */
+  /** `level` is set for lines from `console.debug` and `console.warn`. */
   stdout: { text: string; level?: "debug" | "warn" };
   stderr: { text: string; level?: "debug" | "warn" };
   output: Record<string, unknown>;
   call: components["schemas"]["ToolCall"];
   approval: { id: string; state: "pending" | "approved" | "denied" | "expired" };
-  /** A file that the run left; when it is over, before `end`. */
+  /** A file that the run left, sent before `end`. */
   artifact: components["schemas"]["ProcessArtifact"];
   end: EndingData;
 }
 
-/** `id` is the position after the event: give it as `lastEventId` to go on there. */
+/** `id` is the position after the event: pass it as `lastEventId` to resume there. */
 export type ProcessEvent = {
   [E in keyof ProcessEventData]: { id: string; event: E; data: ProcessEventData[E] };
 }[keyof ProcessEventData];
 
 export interface FollowOptions {
   signal?: AbortSignal;
-  /** Goes on after this event. */
+  /** Resumes after this event. */
   lastEventId?: string;
-  /** Connections in a row that bring no event before the last failure is thrown. */
+  /** Maximum number of consecutive connections without an event before the last failure is thrown. */
   maxReconnects?: number;
 }
 
@@ -49,7 +49,7 @@ const FIRST_RECONNECT_MS = 100;
 const MAX_RECONNECT_MS = 10_000;
 /** The server sends a comment every 15 s. */
 const MAX_SILENCE_MS = 60_000;
-/** One event, `output` being the largest. */
+/** Limit of one event; `output` is the largest. */
 const MAX_EVENT_CHARACTERS = 32 * 1024 * 1024;
 const NAMES: ReadonlySet<string> = new Set([
   "state",
@@ -63,8 +63,8 @@ const NAMES: ReadonlySet<string> = new Set([
 ] satisfies (keyof ProcessEventData)[]);
 
 /**
- * Ends after `end`, or at once when `lastEventId` is the end.
- * @throws CyrnelError where the server refuses; the signal's reason when it aborts; the last failure of a connection.
+ * Ends after `end`, or at once if `lastEventId` is the end.
+ * @throws CyrnelError if the server rejects the request, the signal's reason on abort, or the last connection failure
  */
 export async function* followEvents(
   api: Pick<Client<paths>, "GET">,
@@ -94,7 +94,7 @@ export async function* followEvents(
 
 class MalformedStream extends Error {}
 
-/** The events of one connection, until it ends or breaks. */
+/** Yields the events of one connection until it ends or breaks. */
 async function* readOnce(
   api: Pick<Client<paths>, "GET">,
   id: number,
@@ -147,7 +147,7 @@ async function* readOnce(
   }
 }
 
-/** Null for an event name this client does not know: a later server may have more. */
+/** Returns null for unknown event names: later servers may have more. */
 function readEvent(id: string | undefined, event: string | undefined, data: string): ProcessEvent | null {
   if (id === undefined || event === undefined || !NAMES.has(event)) return null;
   try {

@@ -1,11 +1,10 @@
-/** Lists that a server answers page by page, read whole. */
+/** Reads complete lists that a server returns page by page. */
 import { unwrap } from "./errors.ts";
 
 const PAGE_ITEMS = 200;
-/** Nothing that is set up by hand is longer. */
+/** No list that people create by hand is longer. */
 const MAX_ITEMS = 10_000;
 
-/** An answer of the typed client. */
 export interface Answer<T> {
   data?: T;
   error?: unknown;
@@ -17,7 +16,10 @@ interface PageQuery {
   cursor?: string;
 }
 
-/** Reads all items of a list, about `maxItems` at most. `key` names them in the answer. Throws CyrnelError. */
+/**
+ * Reads all items of a list, about `maxItems` at most. `key` is the response member that contains them. Throws
+ * CyrnelError.
+ */
 export async function readAll<K extends string, T>(
   key: K,
   readPage: (query: PageQuery) => Promise<Answer<Record<K, T[]> & { nextCursor: string | null }>>,

@@ -1,13 +1,12 @@
 /**
- * `fetch` that repeats a request: after the `Retry-After` of a 429 or 503, and after a network failure where repeating has no
- * further effect. Both are bounded.
+ * A `fetch` that retries: after the `Retry-After` of a 429 or 503, and after a network failure if repeating the
+ * request has no further effect. Both are bounded.
  */
 import { readRetryAfterMs } from "./errors.ts";
 
 export interface RetryOptions {
-  /** Number of retries after the first attempt. */
   maxRetries?: number;
-  /** Longest `Retry-After` to wait for; with a longer one the answer is returned. */
+  /** Longest `Retry-After` to wait for; with a longer one, the response is returned. */
   maxWaitMs?: number;
 }
 
@@ -17,7 +16,7 @@ const FIRST_BACKOFF_MS = 200;
 const RETRIED_STATUSES: ReadonlySet<number> = new Set([429, 503]);
 const REPEATABLE_METHODS: ReadonlySet<string> = new Set(["GET", "HEAD"]);
 
-/** With these statuses the server has not carried out the request, so any request may be repeated. */
+/** A server that returns these statuses has not carried out the request, so any request may be repeated. */
 export function createRetryingFetch(
   base: (request: Request) => Promise<Response>,
   options: RetryOptions = {},
@@ -33,7 +32,7 @@ export function createRetryingFetch(
   };
 }
 
-/** Returns the answer, or how long to wait before the next attempt. */
+/** Returns the response, or the time to wait before the next attempt. */
 async function tryOnce(
   base: (request: Request) => Promise<Response>,
   request: Request,

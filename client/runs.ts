@@ -1,4 +1,3 @@
-/** Submitting a script and waiting for its result. */
 import type { Client } from "openapi-fetch";
 import { unwrap } from "./errors.ts";
 import { followEvents, type ProcessEvent } from "./events.ts";
@@ -11,46 +10,46 @@ type Submission = NonNullable<paths["/processes"]["post"]["requestBody"]>["conte
 
 export interface WaitOptions {
   signal?: AbortSignal;
-  /** Answers as soon as the run is paused for a person, in place of waiting for the end. */
+  /** Resolves as soon as the run is paused for approval, instead of waiting for the end. */
   untilPaused?: boolean;
 }
 
 export interface RunOptions extends WaitOptions {
-  /** The caller's own unique label for the process. */
+  /** A unique label for the process, chosen by the caller. */
   ref?: string;
   /** Null means no limit. Default: the server's limit. */
   timeoutMs?: number | null;
   memoryMb?: number;
   cpuMs?: number;
-  /** JSON data: what the script finds as `cyrnel.input`. */
+  /** JSON data, available to the script as `cyrnel.input`. */
   input?: unknown;
-  /** JSON Schema that the input has to fit: the server refuses one that does not. */
+  /** JSON Schema for the input: the server rejects an invalid input. */
   inputSchema?: Record<string, unknown>;
-  /** Files that the script finds as `cyrnel.files`, by name: ids of uploads, texts, or base64. */
+  /** Files available to the script as `cyrnel.files`, by name: upload ids, texts, or base64. */
   files?: NonNullable<Submission["files"]>;
-  /** The name of the script among its files, which its imports are relative to. Default: script.ts. */
+  /** The script's name among its files; its imports are relative to it. Default: script.ts. */
   name?: string;
-  /** Kills the process, and rejects with the signal's reason. */
+  /** Aborting kills the process and rejects with the signal's reason. */
   signal?: AbortSignal;
-  /** Called with each event. What it throws ends the wait, not the process. */
+  /** Called with each event. An error it throws ends the wait, not the process. */
   onEvent?: (event: ProcessEvent) => void;
-  /** Called with the id of the process, before its first event. */
+  /** Called with the process id, before its first event. */
   onSubmit?: (id: number) => void;
 }
 
 /** Shorter than the minute after which proxies tend to cut a request. */
 const LONG_POLL_MS = 25_000;
-/** The server answers at once for a paused process, so the client polls. */
+/** The server responds at once for a paused process, so the client polls. */
 const PAUSED_POLL_MS = 1000;
 const KILL_TIMEOUT_MS = 10_000;
 
-/** @throws CyrnelError where the server refuses the script. A script that fails is a process like any other. */
+/** @throws CyrnelError if the server rejects the script. A failed script resolves like any other. */
 export async function runScript(api: Api, code: string, options: RunOptions = {}): Promise<ProcessRecord> {
   const { ref, timeoutMs, memoryMb, cpuMs, input, inputSchema, files, name, signal, onEvent, untilPaused } =
     options;
   const { id } = unwrap(
     await api.POST("/processes", {
-      // The request is repeated where the answer is lost; the script runs once.
+      // If the response is lost, the request is repeated; the script runs only once.
       params: { header: { "idempotency-key": crypto.randomUUID() } },
       body: {
         code,
@@ -77,7 +76,7 @@ export async function runScript(api: Api, code: string, options: RunOptions = {}
   }
 }
 
-/** Follows the events until the run has ended or, if asked for, is paused; answers the process as it is then. */
+/** Follows the events until the run has ended or, if requested, is paused. Returns the process as it is then. */
 export async function followToStop(
   api: Api,
   id: number,
@@ -94,13 +93,13 @@ export async function followToStop(
     onEvent?.(event);
     if (!untilPaused || !isPause(event)) continue;
     const record = await readProcess(api, id, signal);
-    // It may have gone on meanwhile, or its approval may not be stored yet.
+    // The run may have continued, or its approval may not be stored yet.
     if (record.state === "paused" && record.approvals.length > 0) return record;
   }
   return readProcess(api, id, signal);
 }
 
-/** Between two pauses the state may change too briefly to be reported: a new approval counts too. */
+/** Between two pauses the state may change too briefly to be reported, so a new approval counts as a pause too. */
 function isPause({ event, data }: ProcessEvent): boolean {
   return (event === "state" && data.state === "paused") || (event === "approval" && data.state === "pending");
 }

@@ -1,12 +1,12 @@
-/** The choice between a remote and a local runtime. */
 import { createLocalRuntime } from "#local-runtime";
 import type { ClientOptions } from "./client.ts";
 import type { LocalOptions, LocalRuntime } from "./kernel/local-model.ts";
 import { createRemoteRuntime, type RemoteRuntime } from "./kernel/remote.ts";
 
 /**
- * `{ url, key }` for a server; `{ local: true, … }` for this program, which has to be Node; `{ runtime: "local", … }` says the same.
- * @throws TypeError for options that are neither.
+ * Pass `{ url, key }` for a server, or `{ local: true, … }` (alias `{ runtime: "local", … }`) to run scripts in this
+ * program, which must be Node.
+ * @throws TypeError for any other options
  */
 export function createRuntime(options: LocalOptions): LocalRuntime;
 export function createRuntime(options: ClientOptions): RemoteRuntime;

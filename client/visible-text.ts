@@ -1,12 +1,12 @@
 /**
- * Untrusted text made safe to read: invisible characters, and those that would change the text around them, are shown as escapes.
- * For every place where a person reads before deciding: console, command, MCP clients.
+ * Makes untrusted text safe to read: shows invisible characters, and characters that would change the text around
+ * them, as escapes. Use it wherever someone reads before deciding: console, command, MCP clients.
  */
 
 /**
- * Controls; direction marks, joiners, tags and other format characters; line ends other than line feed; lone surrogates;
- * Default_Ignorable_Code_Point (variation selectors, fillers); the blank Braille pattern; more than four combining marks on
- * one letter. Not: the parts of an emoji.
+ * Controls; direction marks, joiners, tags and other format characters; line ends other than line feed; lone
+ * surrogates; Default_Ignorable_Code_Point (variation selectors, fillers); the blank Braille pattern; more than four
+ * combining marks on one letter. Excludes the parts of an emoji.
  */
 const HIDDEN =
   /(?!(?<=\p{Extended_Pictographic})\ufe0f|(?<=\p{Extended_Pictographic}\ufe0f?)\u200d(?=\p{Extended_Pictographic}))[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}\u2800]|(?<=\p{M}{4})\p{M}/gu;
@@ -14,7 +14,7 @@ const LINE_OR_TAB = /[\n\t]/;
 
 export interface TextPart {
   text: string;
-  /** A character that is written as its escape. */
+  /** True for a character that is shown as its escape. */
   isHidden: boolean;
 }
 
@@ -38,12 +38,12 @@ export function visibleText(text: string): string {
   );
 }
 
-/** Line feeds and tabs are written as escapes too. */
+/** Also escapes line feeds and tabs. */
 export function visibleLine(text: string): string {
   return text.replace(HIDDEN, escapeCharacter);
 }
 
-/** JSON that means the same, members in their order. `space` as of JSON.stringify. */
+/** Returns equivalent JSON with members in their order. `space` works like that of JSON.stringify. */
 export function visibleJson(value: unknown, space?: number): string {
   return (JSON.stringify(value, null, space) ?? "null").replace(HIDDEN, (character) =>
     LINE_OR_TAB.test(character) ? character : character.split("").map(escapeUnit).join(""),
@@ -61,7 +61,7 @@ function escapeUnit(unit: string): string {
   return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
-/** The path of a call in a trail. A request of `fetch` that no rule allows has no tool: an empty id. */
+/** Returns a call's path for the call trail. A `fetch` request that no rule allows has no tool: `toolId` is empty. */
 export function describePath({ serviceId, toolId }: { serviceId: string; toolId: string }): string {
   return toolId === "" ? serviceId : `${serviceId}.${toolId}`;
 }
@@ -76,7 +76,7 @@ export interface Request {
   toolId: string | null;
 }
 
-/** Description of a request by the server (method, address, size), or null if only its tool is known. */
+/** The server's description of a request (method, address, size), or null if only its tool is known. */
 export function describeCall({
   kind,
   message,
@@ -87,7 +87,7 @@ export function describeCall({
   return isMore ? visibleLine(message) : null;
 }
 
-/** Says who asks for what. It precedes the script's own text wherever approval is requested. */
+/** Says who requests what. It precedes the script's own text wherever approval is requested. */
 export function describeOrigin(request: Request): string {
   const { processId, requestedBy, requestedByName, kind, serviceId, toolId } = request;
   const who = requestedByName === null ? requestedBy : `${requestedByName} (${requestedBy})`;

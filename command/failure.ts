@@ -1,17 +1,17 @@
-/** Exit codes of the command, and failures as one message, one code and one exit code. */
+/** Exit codes, and failures as a message, a code and an exit code. */
 import { CyrnelError } from "#client/errors.ts";
 import { visibleJson, visibleLine } from "#client/visible-text.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** Exit codes of the command. 69, 77 and 78 are those of sysexits.h. */
+/** 69, 77 and 78 are from sysexits.h. */
 export const EXIT = {
   ok: 0,
-  /** The script failed; or the request was refused, or its object does not exist. */
+  /** The script failed, the request was rejected, or the object does not exist. */
   failed: 1,
   /** The command line, or a file it names, is invalid. */
   usage: 2,
   timeout: 3,
-  /** Memory or CPU time limit. */
+  /** The memory or CPU time limit was exceeded. */
   limit: 4,
   violation: 5,
   canceled: 6,
@@ -21,7 +21,7 @@ export const EXIT = {
   notAllowed: 77,
   /** Required isolation is not available, or the server's settings are invalid. */
   isolation: 78,
-  /** 128 plus the number of the signal, as in shells. */
+  /** 128 plus the signal number, as in shells. */
   interrupted: 130,
   brokenPipe: 141,
 } as const;
@@ -56,7 +56,7 @@ export function exitCodeOfRun({
   }
 }
 
-/** `code` is for programs: one of docs/errors.md or of docs/cli.md. */
+/** `code` is machine-readable: one listed in docs/errors.md or docs/cli.md. */
 export class Failure extends Error {
   override readonly name = "Failure";
   readonly code: string;
@@ -73,7 +73,7 @@ export function usageFailure(message: string, code = "usage"): Failure {
   return new Failure(code, message, EXIT.usage);
 }
 
-/** Reports an error as a line on standard error, or there as JSON. */
+/** Writes an error to standard error, as a line or as JSON. */
 export function writeFailure(
   stderr: Terminal,
   { message, code, exitCode }: Pick<Failure, "message" | "code" | "exitCode">,
@@ -88,7 +88,7 @@ export function writeFailure(
 
 const MAX_ISSUES = 3;
 
-/** Turns any thrown value into a failure. `url` is the server's, if there is one. */
+/** Turns any thrown value into a Failure. `url` is the server's, if there is one. */
 export function toFailure(error: unknown, url?: string): Failure {
   if (error instanceof Failure) return error;
   if (error instanceof CyrnelError) return fromAnswer(error, url);
@@ -106,14 +106,14 @@ export function toFailure(error: unknown, url?: string): Failure {
 
 function fromAnswer(error: CyrnelError, url: string | undefined): Failure {
   if (error.status === 401) {
-    // The rest of the sentence says how to give it over HTTP.
+    // The rest of the server's message explains the HTTP header, which does not help here.
     const [problem = ""] = error.message.split(" Send the header ");
     const message = `${problem.replace(/\.?$/, ".")} Set CYRNEL_API_KEY or pass --key.`;
     return new Failure(error.code, message, exitCodeOf(error), { cause: error });
   }
   const issues = error.issues
     .slice(0, MAX_ISSUES)
-    // The server's message often contains the first of them.
+    // The server's message often contains the first issue.
     .filter(({ message }) => !error.message.includes(message))
     .map(({ path, message }) => `${path}: ${message}`);
   const details = issues.length === 0 ? "" : ` ${issues.join("; ")}`;
@@ -133,7 +133,7 @@ function exitCodeOf({ status }: CyrnelError): ExitCode {
   return status === 400 || status === 413 || status === 415 ? EXIT.usage : EXIT.failed;
 }
 
-/** fetch throws a TypeError with the reason as its cause. */
+/** fetch throws a TypeError whose cause is the reason. */
 function isUnreachable(error: Error): boolean {
   return error instanceof TypeError && error.message === "fetch failed";
 }

@@ -9,11 +9,11 @@ import { createTerminal } from "./terminal.ts";
 const STOP_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 /** Under npm, Ctrl-C arrives twice: from the terminal and from npm. */
 const SAME_SIGNAL_MS = 500;
-/** Both from the sources and from the build, which is one folder deeper. */
+/** Found both from the sources and from the build, which is one folder deeper. */
 const ROOT = join(import.meta.dirname, import.meta.filename.endsWith(".ts") ? ".." : "../..");
 
 async function main(): Promise<never> {
-  // Set by the launcher for this Node, not for programs it starts.
+  // The launcher sets it for this Node, not for programs it starts.
   delete process.env.NODE_COMPILE_CACHE;
   const args = process.argv.slice(2);
   const stop = new AbortController();
@@ -40,7 +40,7 @@ function openShell(args: readonly string[], signal: AbortSignal): Shell {
   return {
     url: env.CYRNEL_URL || undefined,
     key: env.CYRNEL_API_KEY?.trim() || undefined,
-    // Opened when it is first used: most commands do not read it.
+    // Opened on first use: most commands do not read it.
     get stdin() {
       return process.stdin;
     },
@@ -85,7 +85,6 @@ function report(error: unknown, shell: Shell, args: readonly string[]): void {
   writeFailure(shell.stderr, failure, args.includes("--json"));
 }
 
-/** The address of the server, for an error. */
 function readUrl(shell: Shell, args: readonly string[]): string {
   const at = args.indexOf("--url");
   const inline = args.find((arg) => arg.startsWith("--url="))?.slice("--url=".length);

@@ -1,4 +1,7 @@
-/** `cyrnel mcp install`: adds this command to the settings of an MCP client, or prints what to add where it may not write. */
+/**
+ * `cyrnel mcp install`: adds this command to an MCP client's settings, or prints what to add if it may not write
+ * them.
+ */
 import { mkdir, readFile, realpath, rename, rm, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
@@ -8,9 +11,9 @@ import { parseOneOf } from "./options.ts";
 import type { Session } from "./session.ts";
 
 interface Client {
-  /** Path below the folder where this system keeps settings of programs, or (`home`) below the home directory. */
+  /** Path below the system's folder for application settings, or (`home`) below the home directory. */
   file: string | { home: string };
-  /** The member of the file that holds the servers. */
+  /** The settings file's member that lists the servers. */
   servers: "mcpServers" | "servers";
 }
 
@@ -42,7 +45,7 @@ export async function installMcp(
     );
     return EXIT.ok;
   }
-  // A key on the screen, or in the log of a job, would be read by others.
+  // Other people could read a key on the screen or in a job's log.
   const shown = describeServer(session, servers, key === undefined ? undefined : KEY_PLACEHOLDER);
   const why = problem === null ? "" : `${file} was not changed: ${problem}. `;
   session.stderr.write(`${visibleLine(`${why}Add this to ${file}:`)}\n`);
@@ -59,18 +62,18 @@ function describeServer({ shell, url }: Session, servers: string, key: string | 
   };
 }
 
-/** Keeps everything else in the file. Returns why it was not changed, or null. */
+/** Keeps everything else in the file. Returns why the file was not changed, or null. */
 async function addServer(file: string, servers: string, server: Settings): Promise<string | null> {
   try {
     await mkdir(dirname(file), { recursive: true });
-    // A link, as collections of settings use them, is followed rather than replaced.
+    // Follows a symbolic link, common in dotfiles repositories, instead of replacing it.
     const real = await realpath(file).catch(() => file);
     const settings = asObject(JSON.parse(await readFile(real, "utf8").catch(emptyIfMissing)));
     const known = asObject(settings[servers] ?? {});
     const text = JSON.stringify({ ...settings, [servers]: { ...known, cyrnel: server } }, null, 2);
     const next = `${real}.cyrnel-${process.pid}`;
     try {
-      // It holds a key.
+      // The file contains a key.
       await writeFile(next, `${text}\n`, { mode: 0o600, flag: "wx" });
       await rename(next, real);
     } finally {

@@ -1,4 +1,7 @@
-/** Arguments and options parsed to what the API takes. Each throws a Failure that says what was expected. */
+/**
+ * Parses arguments and options into the form that the API takes. Each parser throws a Failure that says what was
+ * expected.
+ */
 import { closeSync, createReadStream, openSync, readSync, statSync } from "node:fs";
 import type { Readable } from "node:stream";
 import { parseExactJson } from "#kernel/input.ts";
@@ -8,13 +11,16 @@ const UNITS_MS: Record<string, number> = { "": 1, ms: 1, s: 1000, m: 60_000, h: 
 const UNITS_MB: Record<string, number> = { "": 1, mb: 1, gb: 1024 };
 const MAX_MS = 7 * 24 * 3_600_000;
 
-/** `1500`, `1500ms`, `30s`, `5m`, `1h` as milliseconds; `none` is Infinity, because commander takes null for no value. */
+/**
+ * Parses `1500`, `1500ms`, `30s`, `5m`, `1h` as milliseconds. `none` is Infinity, because commander takes null for a
+ * missing value.
+ */
 export function parseDuration(text: string): number {
   if (text === "none") return Number.POSITIVE_INFINITY;
   return parseAmount(text, UNITS_MS, MAX_MS, "a time such as 500ms, 30s, 5m, or none");
 }
 
-/** `256`, `256mb`, `1gb` as megabytes of 2^20 bytes. */
+/** Parses `256`, `256mb`, `1gb` as megabytes of 2^20 bytes. */
 export function parseMemory(text: string): number {
   return parseAmount(text, UNITS_MB, 65_536, "a size such as 256, 256mb or 1gb");
 }
@@ -47,7 +53,7 @@ export function parseId(text: string): number {
   return Number(text);
 }
 
-/** `a,b` and several times the option. */
+/** Accepts `a,b` as well as a repeated option. */
 export function collect(text: string, before: readonly string[] | undefined): string[] {
   const parts = text
     .split(",")
@@ -94,7 +100,7 @@ export function parsePair(text: string): [name: string, value: unknown] {
   return [text.slice(0, at), parseValue(text.slice(at + 1))];
 }
 
-/** Turns a name into a JSON Pointer, and keeps a JSON Pointer. */
+/** Converts a name to a JSON Pointer; leaves a JSON Pointer unchanged. */
 export function toPointer(name: string): string {
   return name.startsWith("/") ? name : `/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
 }
@@ -106,7 +112,8 @@ export async function readText(
   maxBytes: number,
 ): Promise<string> {
   const name = path === "-" ? "Standard input" : path;
-  // A plain file cannot block; node:fs/promises and streams take longer to load than a script to read.
+  // Reads plain files synchronously: they never wait for a writer, and loading node:fs/promises or streams takes longer
+  // than reading a script.
   const bytes =
     path === "-"
       ? await readStream(session.stdin, maxBytes)
@@ -123,7 +130,7 @@ export async function readText(
   }
 }
 
-/** Returns null if there is more. A file may grow while it is read. */
+/** Returns null if the file is longer. It may grow while it is read. */
 function readPlainFile(path: string, maxBytes: number): Buffer | null {
   try {
     const file = openSync(path, "r");
@@ -156,7 +163,7 @@ function fileFailure(path: string, error: NodeJS.ErrnoException): Error {
   );
 }
 
-/** Returns null if there is more. */
+/** Returns null if the stream is longer. */
 async function readStream(stream: Readable, maxBytes: number): Promise<Buffer | null> {
   const chunks: Buffer[] = [];
   let size = 0;

@@ -1,4 +1,4 @@
-/** The command line: every command in the order of the help, the options all of them take, and usage errors. */
+/** The command line: every command in help order, the global options, and usage errors. */
 import { Command, CommanderError } from "commander";
 import { addKeys, addPolicies, addRoles } from "./commands/access.ts";
 import { addApprovals } from "./commands/approvals.ts";
@@ -32,7 +32,7 @@ const COMMANDS: ((program: Command, shell: Shell) => void)[] = [
   addCompletion,
 ];
 
-/** Parsing throws: see `toUsageFailure`. */
+/** Its parser throws on errors: see `toUsageFailure`. */
 export function createProgram(shell: Shell, version: string): Command {
   const program = new Command("cyrnel");
   program
@@ -48,7 +48,7 @@ export function createProgram(shell: Shell, version: string): Command {
     .configureHelp({ showGlobalOptions: true, sortSubcommands: false, helpWidth: 100 })
     .configureOutput({
       writeOut: (text) => shell.stdout.write(text),
-      // The entry file reports the error, in one line.
+      // The entry file reports the error, on one line.
       writeErr() {},
     })
     .addHelpText(
@@ -65,7 +65,7 @@ Examples:
   return program;
 }
 
-/** A failure for a usage error; null where help or the version has been printed; any other error unchanged. */
+/** Returns a Failure for a usage error, null after help or version output, and any other error unchanged. */
 export function toUsageFailure(error: unknown): Failure | null | unknown {
   if (!(error instanceof CommanderError)) return error;
   if (error.exitCode === 0) return null;

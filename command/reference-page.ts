@@ -1,4 +1,4 @@
-/** Writes the reference in docs/cli.md from the declarations of the commands; with `--check` only compares. */
+/** Generates the reference in docs/cli.md from the command declarations; with `--check` only compares. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";

@@ -1,4 +1,4 @@
-/** Everything a command's action works with: the server, the streams, and how its answer is shown. */
+/** Context of a command's action: the server, the streams, and how results are shown. */
 import type { Command } from "commander";
 import { type CyrnelClient, createClient } from "#client/client.ts";
 import { visibleJson, visibleLine } from "#client/visible-text.ts";
@@ -7,19 +7,18 @@ import type { Streams } from "./terminal.ts";
 
 export const DEFAULT_URL = "http://127.0.0.1:9371";
 
-/** Parts of the process that only the entry file touches. */
+/** Parts of the process that only the entry file accesses. */
 export interface Shell extends Streams {
-  /** CYRNEL_URL and CYRNEL_API_KEY. */
   readonly url: string | undefined;
   readonly key: string | undefined;
-  /** Arguments of the command line. */
   readonly args: readonly string[];
   readonly root: string;
-  /** Aborts at Ctrl-C and at a SIGTERM. */
+  /** Aborts on Ctrl-C and SIGTERM. */
   readonly signal: AbortSignal;
-  /** Exit code of the program. */
   exitCode: ExitCode;
-  /** Replaces this program by another one (execve), with these variables added to its environment. Does not return. */
+  /**
+   * Replaces this program with another one (execve), with these variables added to its environment. Does not return.
+   */
   become(program: string, args: readonly string[], environment: Record<string, string>): never;
 }
 
@@ -30,7 +29,7 @@ export interface Session extends Streams {
   readonly key: string | undefined;
   readonly signal: AbortSignal;
   readonly client: CyrnelClient;
-  /** Prints the answer: as JSON with `--json`, otherwise as `describe` formats it. */
+  /** Prints the value: as JSON with `--json`, otherwise as `describe` formats it. */
   print<T>(value: T, describe: (value: T) => string): void;
   /** Waits for `work`, with a spinner on a terminal. */
   during<T>(text: string | (() => string), work: Promise<T>): Promise<T>;
@@ -42,7 +41,7 @@ interface GlobalOptions {
   json?: boolean;
 }
 
-/** Makes an action for commander that calls `run` with the session, the arguments in order, and the options. */
+/** Creates a commander action that calls `run` with the session, the arguments in order, and the options. */
 export function act<A extends unknown[]>(
   shell: Shell,
   run: (session: Session, ...given: A) => Promise<ExitCode | undefined> | Promise<void>,
@@ -95,7 +94,7 @@ function connect(url: string, key: string | undefined): CyrnelClient {
 /** Shorter waits show no spinner. */
 const MIN_SPINNER_MS = 250;
 
-/** Written to standard error with the time so far, and removed when `work` has ended. */
+/** Writes a spinner with the elapsed time to standard error, and removes it when `work` has ended. */
 async function spin<T>(text: string | (() => string), work: Promise<T>): Promise<T> {
   const { default: createSpinner } = await import("yocto-spinner");
   const describe = () => visibleLine(typeof text === "string" ? text : text());

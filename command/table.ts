@@ -1,18 +1,18 @@
-/** Tables, facts and times for people. Lines longer than the terminal are cut, never wrapped. */
+/** Formats tables, facts and times for display. Lines longer than the terminal are cut, never wrapped. */
 import { visibleLine } from "#client/visible-text.ts";
 import type { Terminal } from "./terminal.ts";
 
 export type Cell = string | number | boolean | null | undefined;
 
 const GAP = "  ";
-/** Longer cells are cut, except in a pipe, whose reader may need all of it. */
+/** Longer cells are cut, except in a pipe, whose reader may need the complete text. */
 const MAX_CELL_CHARACTERS = 60;
 
 export type Columns<T> = Record<string, (item: T) => Cell>;
 
 /**
- * `empty` is shown in place of a table without rows: in a pipe on standard error, because programs count lines of the other.
- * Cells may hold foreign text.
+ * Shows `empty` instead of a table without rows: in a pipe on standard error, because programs count lines of
+ * standard output. Cells may contain foreign text.
  */
 export function formatTable<T>(
   { stdout: terminal, stderr }: { stdout: Terminal; stderr: Terminal },
@@ -63,21 +63,21 @@ const STEPS: readonly [ms: number, unit: string][] = [
   [1000, "s"],
 ];
 
-/** `3 min ago`; empty for no time. */
+/** Returns for example `3 min ago`; empty for no time. */
 export function ago(iso: string | null): string {
   const at = iso === null ? Number.NaN : Date.parse(iso);
   if (Number.isNaN(at)) return "";
   return `${inUnits(Math.max(0, Date.now() - at))} ago`;
 }
 
-/** `in 3 h`, or `expired`. */
+/** Returns for example `in 3 h`, or `expired`. */
 export function until(iso: string | null): string {
   const at = iso === null ? Number.NaN : Date.parse(iso);
   if (Number.isNaN(at)) return "";
   return at <= Date.now() ? "expired" : `in ${inUnits(at - Date.now())}`;
 }
 
-/** Returns an empty text before the start; counts up to now before the end. */
+/** Returns an empty string before the start; counts up to now before the end. */
 export function took(from: string | null, to: string | null): string {
   if (from === null) return "";
   return inUnits(Math.max(0, (to === null ? Date.now() : Date.parse(to)) - Date.parse(from)));

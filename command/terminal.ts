@@ -5,13 +5,12 @@ import { visibleLine } from "#client/visible-text.ts";
 
 export interface Terminal {
   readonly isTty: boolean;
-  /** Width of the terminal, or a usual width elsewhere. */
+  /** Terminal width, or a typical width elsewhere. */
   readonly columns: number;
   /** Writes text unchanged: make foreign text safe first. */
   write(text: string): void;
-  /** Returns the text itself without colours. */
+  /** Returns the text unchanged if colours are off. */
   paint(style: "bold" | "dim" | "red" | "green" | "yellow" | "cyan", text: string): string;
-  /** Resolves when everything has been handed to the system. */
   flushed(): Promise<void>;
 }
 
@@ -23,7 +22,7 @@ export interface Streams {
 
 type Writer = NodeJS.WritableStream & { isTTY?: boolean; columns?: number };
 
-/** `hasColors` comes from the environment; a pipe has none. */
+/** `hasColors` comes from the environment; pipes never get colours. */
 export function createTerminal(stream: Writer, hasColors: boolean): Terminal {
   const isTty = stream.isTTY === true;
   return {
@@ -41,14 +40,15 @@ export function createTerminal(stream: Writer, hasColors: boolean): Terminal {
 const UNSAFE = /(?![\t\n])[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
 
 /**
- * Several lines for a terminal: escape sequences, control characters and direction marks are shown, not obeyed. A script
- * could otherwise rewrite lines above it or imitate the command's own. Tabs and line feeds stay; CRLF becomes LF.
+ * Makes text of several lines safe for a terminal: escape sequences, control characters and direction marks are
+ * shown, not executed. A script could otherwise rewrite earlier lines or imitate the command's own. Tabs and line
+ * feeds stay; CRLF becomes LF.
  */
 export function safeLines(text: string): string {
   return text.replaceAll("\r\n", "\n").replace(UNSAFE, visibleLine);
 }
 
-/** Does the same for text in pieces, since a carriage return at the end of one belongs to the next. */
+/** Like `safeLines`, for text in pieces: a carriage return at the end of one piece belongs to the next. */
 export function createSafeStream(): (text: string, isLast?: boolean) => string {
   let held = "";
   return (text, isLast = false) => {

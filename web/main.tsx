@@ -1,4 +1,4 @@
-/** Entry of the console, and its frame: sign-in, navigation, and the page that the address names. */
+/** Console entry and frame: sign-in, navigation, and the page for the current address. */
 import { render } from "preact";
 import { Suspense } from "preact/compat";
 import { useEffect, useRef } from "preact/hooks";
@@ -15,7 +15,7 @@ import { SignIn } from "./session/sign-in.tsx";
 function App() {
   if (!isSignedIn.value) return <SignIn />;
   return (
-    // Another key sees another server: nothing of the last one stays.
+    // Another key sees other data: remounting drops everything from the last one.
     <Router hook={useHashLocation} key={key.value ?? ""}>
       <button type="button" class="skip" onClick={() => document.getElementById("content")?.focus()}>
         Skip to content
@@ -34,14 +34,14 @@ function Content() {
   const element = useRef<HTMLElement>(null);
   const isFirst = useRef(true);
   useEffect(() => {
-    // The first page keeps the focus where the browser has it.
+    // The first page leaves the focus where the browser put it.
     if (!isFirst.current) element.current?.focus({ preventScroll: true });
     if (!isFirst.current) window.scrollTo(0, 0);
     isFirst.current = false;
   }, [location]);
   return (
     <main class="page" id="content" tabIndex={-1} ref={element}>
-      {/* The key: no state of one address is kept for another. */}
+      {/* The key gives each address its own state. */}
       <ErrorBoundary key={location}>
         <Suspense fallback={<Loading />}>
           <Switch>

@@ -50,7 +50,7 @@ export function Navigation() {
     <nav class="nav" aria-label="Pages" data-open={isOpen}>
       <Brand />
       {waiting > 0 && !isOpen ? (
-        // On narrow screens, where the list is folded away.
+        // Shown on narrow screens, where the list is collapsed.
         <a
           class="chip wait plain badge nav-toggle"
           href="#/approvals"

@@ -1,6 +1,6 @@
 /**
- * Every page of the console, a line each: its path, what shows it, and its entry in the navigation. A page without an entry
- * belongs to the entry that its path begins with. Parameters of the path are the properties of the page.
+ * All console pages, one per line: path, component, and navigation entry. A page without an entry belongs to the
+ * entry that its path begins with. Path parameters are passed as the page's properties.
  */
 import type { ComponentType } from "preact";
 import { lazy } from "preact/compat";
@@ -17,14 +17,14 @@ export interface Page {
   entry: Entry | null;
 }
 
-/** Without an entry in the navigation. Loaded when it is first shown. */
+/** Page without a navigation entry. Loaded when it is first shown. */
 function page<P extends string>(path: P, load: () => Promise<{ default: View<P> }>): Page {
   return { path, View: lazy(() => loadPatiently(load)) as Page["View"], entry: null };
 }
 
 type View<P extends string> = ComponentType<StringRouteParams<P>>;
 
-/** With one, under the heading of its group. */
+/** Page with a navigation entry, under its group's heading. */
 function entry(
   ...[group, label, icon, path, load]: [...Entry, string, () => Promise<{ default: ComponentType }>]
 ): Page {
@@ -43,9 +43,9 @@ async function loadPatiently<T>(load: () => Promise<T>): Promise<T> {
   }
 }
 
-/** In the order of the navigation. The first path that fits an address is taken. */
+/** In navigation order. The first path that matches an address is used. */
 export const PAGES: readonly Page[] = [
-  // The one that people see first comes with the frame.
+  // The start page is bundled with the frame.
   { path: "/run", View: RunPage, entry: ["Work", "Editor", "play"] },
   entry("Work", "Runs", "activity", "/processes", () => import("./processes/processes-page.tsx")),
   page("/processes/compare/:one/:other", () => import("./processes/compare-page.tsx")),

@@ -1,6 +1,6 @@
 /**
- * Calls that wait for a person, in this program: which calls need approval, which are pending, and what was decided. Each is
- * decided once. Knows no run: the caller of `gate` waits for `decided`.
+ * Approvals within this program: which calls need approval, which are pending, and what was decided. Each is decided
+ * once. Knows nothing about runs: the caller of `gate` waits for `decided`.
  */
 import type { PausedCall } from "./model.ts";
 import { toolError } from "./proxy.ts";
@@ -13,14 +13,14 @@ export interface GatedTool {
 }
 
 export interface PendingElicitation extends PausedCall {
-  /** JSON Schema of the answer to a question. */
+  /** JSON Schema for the response to a question. */
   schema?: Record<string, unknown>;
   /** ISO 8601, UTC. */
   createdAt: string;
   expiresAt: string;
 }
 
-/** `withdrawn`: its run has ended. */
+/** `withdrawn`: the run has ended. */
 export type Decision =
   | { state: "approved"; data: unknown }
   | { state: "denied"; data: unknown }
@@ -33,15 +33,14 @@ export type Gate =
 export interface ElicitationOptions {
   /** Returns true, or the message to show, if a call needs approval. Default: destructive tools do. */
   needsApproval?: (tool: GatedTool, args: unknown) => boolean | string;
-  /** Called for each call that begins to wait. */
+  /** Called for each call that starts waiting. */
   onPending?: (pending: PendingElicitation) => void;
   /** Time after which an undecided approval expires. */
   expiresAfterMs?: number;
-  /** Number of approvals that may wait at once. */
   maxPending?: number;
 }
 
-/** Throws if the data is not a valid answer to a question. */
+/** Throws if the data is not a valid response to a question. */
 type CheckAnswer = (data: unknown) => void;
 
 interface Waiting {
@@ -52,7 +51,6 @@ interface Waiting {
 
 const DEFAULT_EXPIRES_AFTER_MS = 24 * 60 * 60 * 1000;
 const DEFAULT_MAX_PENDING = 1000;
-/** The longest delay a timer takes. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export class ElicitationEngine {
@@ -65,8 +63,8 @@ export class ElicitationEngine {
   }
 
   /**
-   * Returns whether a call may be made at once; otherwise it waits from now on. If `needsApproval` throws, nothing
-   * passes.
+   * Returns whether a call may be made at once; otherwise it waits from now on. If `needsApproval` throws, the call
+   * is not made.
    */
   gate(tool: GatedTool | string, args?: unknown): Gate {
     const gated = typeof tool === "string" ? { path: tool } : tool;
@@ -78,7 +76,7 @@ export class ElicitationEngine {
     return this.#open({ toolPath: gated.path, message, ...(args !== undefined && { args }) });
   }
 
-  /** Adds a question of a script, which always waits. `check` throws for an invalid answer. */
+  /** Adds a script's question, which always waits. `check` throws for an invalid response. */
   ask(
     request: { message: string; schema?: Record<string, unknown> },
     check?: CheckAnswer,
@@ -91,8 +89,9 @@ export class ElicitationEngine {
   }
 
   /**
-   * Decides. `data` answers a question; with a denial it is the reason. False when nothing of this id waits (any more).
-   * @throws what is wrong with an answer that does not fit; it goes on waiting then.
+   * Decides a pending call or question. `data` is the response to a question, or the reason for a denial. Returns
+   * false if the id is not pending.
+   * @throws Error that describes an invalid response; the question stays pending
    */
   resolve(executionId: string, approved: boolean, data?: unknown): boolean {
     const waiting = this.#waiting.get(executionId);
@@ -102,7 +101,7 @@ export class ElicitationEngine {
     return true;
   }
 
-  /** Withdraws the approvals of a run that has ended. */
+  /** Withdraws the pending approvals of an ended run. */
   withdraw(executionId: string): void {
     this.#waiting.get(executionId)?.settle({ state: "withdrawn" });
   }
@@ -111,7 +110,6 @@ export class ElicitationEngine {
     return this.#waiting.get(executionId)?.pending;
   }
 
-  /** Oldest first. */
   getAllPending(): PendingElicitation[] {
     return [...this.#waiting.values()].map(({ pending }) => pending);
   }
@@ -120,7 +118,7 @@ export class ElicitationEngine {
     return this.#waiting.size > 0;
   }
 
-  /** Lets calls of this tool pass until `clearSessionApprovals`. */
+  /** Allows calls of this tool without approval until `clearSessionApprovals`. */
   addSessionApproval(path: string): void {
     this.#sessionApprovals.add(path);
   }

@@ -1,4 +1,4 @@
-/** Options and members of a local runtime. Types only, so that they can be named where it cannot run. */
+/** Options and members of a local runtime. Types only, so that they can be imported where it cannot run. */
 import type { paths } from "../schema.ts";
 import type { ElicitationEngine } from "./elicitation.ts";
 import type { ExecuteOptions, ExecutionResult, Runtime } from "./model.ts";
@@ -11,18 +11,17 @@ export type IsolationReport = NonNullable<
   paths["/environment"]["get"]["responses"][200]["content"]["application/json"]["isolation"]
 >;
 
-/** The call that a tool is called for. */
 export interface CallContext {
   processId: number;
   /** Number of the call within the run, from 1. */
   seq: number;
-  /** Aborts when the run is over. */
+  /** Aborts when the run ends. */
   signal: AbortSignal;
-  /** The files of the run as they were when the script made the call. */
+  /** The run's files as they were when the script made the call. */
   files: CallFiles;
 }
 
-/** `open` rejects with code `file_not_found`; `stream` begins anew each time. `size` in bytes. */
+/** `open` rejects with code `file_not_found`; `stream` starts from the beginning each time. `size` is in bytes. */
 export interface CallFiles {
   open(name: string): Promise<{ size: number; contentType: string; stream(): AsyncIterable<Uint8Array> }>;
 }
@@ -35,18 +34,18 @@ export interface LocalTool {
   path: string;
   name?: string;
   description?: string;
-  /** Invalid parameters are refused before the tool is called. */
+  /** Invalid parameters are rejected before the tool is called. */
   inputSchema?: JsonSchema;
   outputSchema?: JsonSchema;
-  /** True if a call may change something. By default it then needs approval, if there is an elicitation engine. */
+  /** True if a call may change something. With an elicitation engine, such calls need approval by default. */
   destructive?: boolean;
   /** Default: the runtime's `invoke`. */
   invoke?: ToolFunction;
 }
 
 /**
- * `{ mail: { send } }`, `{ github: { issues: { list } } }`, or `{ "mail.send": send }`. A function `fetch` at the top is what `fetch` of a
- * script calls, with `{ url, method, headers, body?, redirect? }`; it answers a `Response`.
+ * `{ mail: { send } }`, `{ github: { issues: { list } } }`, or `{ "mail.send": send }`. A top-level function `fetch`
+ * handles the script's `fetch` calls: it gets `{ url, method, headers, body?, redirect? }` and returns a `Response`.
  */
 export interface ToolTree {
   readonly [name: string]: ToolFunction | ToolTree;
@@ -63,62 +62,67 @@ export interface FoundTool {
 }
 
 export interface LocalOptions {
-  /** Either of the two says that scripts run in this program. */
+  /** Either of the two selects the local runtime. */
   local?: true;
   runtime?: "local";
-  /** The tools there are. Without it, and with `invoke`, any path is a tool. */
+  /** Available tools. If absent and `invoke` is set, any path is a tool. */
   tools?: readonly LocalTool[] | ToolTree;
-  /** Calls the tools that have no function of their own. */
+  /** Calls tools that have no function of their own. */
   invoke?: (path: string, args: Record<string, unknown>, context: CallContext) => unknown;
-  /** In place of the search over `tools`. Tools outside the role are taken out of what it answers. */
+  /** Replaces the search over `tools`. Tools outside the role are removed from its results. */
   searchTools?: (query: SearchQuery) => readonly FoundTool[] | Promise<readonly FoundTool[]>;
-  /** In place of what `tools` say of a tool. */
+  /** Replaces the descriptions in `tools`. */
   describeTools?: (path: string) => Partial<LocalTool> | Promise<Partial<LocalTool>>;
   /**
-   * Patterns over `service.tool` as in roles of a server: deny wins, an empty `allow` allows nothing. `patterns` is another
-   * name of `allow`. Absent: all tools.
+   * Patterns for `service.tool`, as in server roles: deny wins, and an empty `allow` allows nothing. `patterns` is an
+   * alias of `allow`. If absent, all tools are allowed.
    */
   role?: ({ allow: readonly string[] } | { patterns: readonly string[] }) & {
     deny?: readonly string[];
     id?: string;
     name?: string;
   };
-  /** Asks a person before some calls. Absent: no call waits, and a question of a script is refused. */
+  /** Requests approval for some calls. If absent, no call waits, and a script's question is rejected. */
   elicitation?: ElicitationEngine;
-  /** The least isolation of each run; where it is not available, `execute` rejects. Default: `strict`. */
+  /** Minimum isolation of each run; `execute` rejects if it is not available. Default: `strict`. */
   isolation?: "strict" | "standard" | "development";
   /**
-   * Folder whose node_modules, and those above it up to `root` (default: the folder itself), hold the packages that
-   * scripts import. Nothing outside of `root` is read. Without it, scripts have no packages.
+   * Scripts import packages from node_modules in `folder` and the folders above it up to `root` (default: `folder`
+   * itself). Nothing outside `root` is read. If absent, scripts have no packages.
    */
   packages?: { folder: string; root?: string };
-  /** About how many scripts will be run. Many are started faster, after some preparation. Default: 1. */
+  /**
+   * Approximate number of scripts to run. A large number prepares a process from which runs start faster. Default: 1.
+   */
   expectedRuns?: number;
-  /** Settings of the environment, as `GET /modules/typescript-process/config/schema` describes them. */
+  /** Environment settings, as described by `GET /modules/typescript-process/config/schema`. */
   environment?: Record<string, unknown>;
 }
 
-/** A file in place of its content: read in pieces, as the script reads it. `size` in bytes. */
+/** A file that is read in pieces, as the script reads it. `size` is in bytes. */
 export interface LocalFile {
   size: number;
-  /** Default: follows from the extension of the name. */
+  /** Default: derived from the file name's extension. */
   contentType?: string;
-  /** Fewer bytes than `length` only at the end. */
+  /** Returns fewer bytes than `length` only at the end. */
   read(offset: number, length: number): Promise<Uint8Array>;
 }
 
 export interface LocalExecuteOptions extends ExecuteOptions {
-  /** Files that the script finds as `cyrnel.files`, by name: at most 1,000, 64 MiB together. */
+  /** Files available to the script as `cyrnel.files`, by name: at most 1,000 files and 64 MiB in total. */
   files?: Readonly<Record<string, string | Uint8Array | LocalFile>>;
-  /** The name of the script among its files, which its imports are relative to. Default: script.ts. */
+  /** The script's name among its files; its imports are relative to it. Default: script.ts. */
   name?: string;
-  /** In place of the runtime's `packages`, which must be set. */
+  /** Replaces the runtime's `packages`, which must be set. */
   packages?: NonNullable<LocalOptions["packages"]>;
-  /** Takes each file that the script wrote, one after another, before the run is answered. Absent: they are dropped. */
+  /**
+   * Receives each file that the script wrote, one after another, before `execute` resolves. If absent, they are
+   * dropped.
+   */
   onArtifact?: (name: string, artifact: Required<LocalFile>) => Promise<void> | void;
-  /** `cyrnel.process.id` of the script and `processId` of its calls. Default: counted from 1. */
+  /** The script's `cyrnel.process.id` and its calls' `processId`. Default: counts up from 1. */
   processId?: number;
-  /** Kept of each stream; the rest is cut off, and the last line says so. Default: 1 MiB. */
+  /** Maximum bytes kept per stream; the rest is cut, and the last line says so. Default: 1 MiB. */
   maxStdoutBytes?: number;
   maxStderrBytes?: number;
 }
@@ -126,15 +130,15 @@ export interface LocalExecuteOptions extends ExecuteOptions {
 export interface LocalRuntime extends Runtime {
   execute(script: string, options?: LocalExecuteOptions): Promise<ExecutionResult>;
   /**
-   * How the run of a call goes on that was decided by `ElicitationEngine.resolve` in place of `resolve`: its next pause
-   * or its end. Rejects for a call that none of the latest runs made.
+   * Returns the next pause or the end of a run whose call was decided with `ElicitationEngine.resolve` instead of the
+   * runtime's `resolve`. Rejects if no recent run made the call.
    */
   outcome(executionId: string): Promise<ExecutionResult>;
-  /** The isolation of each run, as observed. */
+  /** Returns the isolation of each run, as observed. */
   isolation(): Promise<IsolationReport>;
-  /** Markdown for the author of a script. */
+  /** Returns Markdown documentation for script authors. */
   docs(): Promise<string>;
-  /** Places in use and limits, as `GET /environment` has them. */
+  /** Returns slots in use and limits, like `GET /environment`. */
   status(): Promise<{
     slots: number;
     busy: number;

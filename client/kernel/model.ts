@@ -1,6 +1,6 @@
 /** Results and options of a runtime, the same for remote and local. Types only. */
 
-/** Why a run ended: docs/glossary.md and the design of the API. `null` while it is paused. */
+/** Why a run ended: see docs/glossary.md. `null` while it is paused. */
 export type ExitState = "success" | "failed" | "timeout" | "canceled";
 
 export interface ToolCallMade {
@@ -10,16 +10,15 @@ export interface ToolCallMade {
 }
 
 export interface LogLine {
-  /** On stdout `info`, or `debug` of `console.debug`; on stderr `error`, or `warn` of `console.warn`. */
+  /** On stdout `info`, or `debug` for `console.debug`; on stderr `error`, or `warn` for `console.warn`. */
   level: "debug" | "info" | "warn" | "error";
   message: string;
 }
 
 /** A call or question that waits for approval. */
 export interface PausedCall {
-  /** Argument of `resolve`. */
   executionId: string;
-  /** `service.tool`, or `cyrnel.ask` for a question of the script. */
+  /** `service.tool`, or `cyrnel.ask` for a script's question. */
   toolPath: string;
   message: string;
   args?: unknown;
@@ -36,7 +35,7 @@ export interface RunError {
   file?: string;
 }
 
-/** Something the reader of a result should know that did not fail the run. */
+/** A problem that did not fail the run. */
 export interface RunWarning {
   message: string;
   line?: number | undefined;
@@ -61,8 +60,7 @@ export interface RunUsage {
 export interface ExecutionResult {
   success: boolean;
   /**
-   * Return value of the script, as JSON. For a script that returned nothing it is absent, or null if a server stored
-   * it.
+   * The script's return value, as JSON. If the script returned nothing, it is absent, or null if a server stored it.
    */
   value?: unknown;
   /** Error message; absent while the run is paused and after success. */
@@ -76,7 +74,7 @@ export interface ExecutionResult {
   paused?: PausedCall;
   processId: number;
   exitState: ExitState | null;
-  /** Machine-readable cause beside `exitState`. */
+  /** Machine-readable cause of `exitState`. */
   reason: string | null;
   usage: RunUsage | null;
 }
@@ -86,27 +84,27 @@ export interface ExecuteOptions {
   timeoutMs?: number | null;
   memoryMb?: number;
   cpuMs?: number;
-  /** `cyrnel.process.ref` of the script. */
+  /** The script's `cyrnel.process.ref`. */
   ref?: string;
-  /** `cyrnel.input` of the script: JSON data, at most 1 MiB as text. */
+  /** The script's `cyrnel.input`: JSON data, at most 1 MiB as text. */
   input?: unknown;
   /** Kills the run. */
   signal?: AbortSignal;
   onStdout?: (text: string) => void;
   onStderr?: (text: string) => void;
-  /** Called with each object of `cyrnel.output`. */
+  /** Called with each `cyrnel.output` object. */
   onOutput?: (value: Record<string, unknown>) => void;
 }
 
 export interface Runtime extends AsyncDisposable {
   /**
-   * Runs a script to its end or to the first call that waits for a person. A script that fails is a result like any other.
-   * Rejects when it could not be run at all.
+   * Runs a script to its end or to the first call that waits for approval. A failed script resolves like any other.
+   * Rejects if the script could not be run at all.
    */
   execute(script: string, options?: ExecuteOptions): Promise<ExecutionResult>;
-  /** Decides about a pending call and returns the next pause or the end of the run. Rejects for an unknown id. */
+  /** Decides a pending call and returns the next pause or the end of the run. Rejects for an unknown id. */
   resolve(executionId: string, approved: boolean, data?: unknown): Promise<ExecutionResult>;
-  /** Paths of the tools a script can call. For a server: as last listed, empty before `ready`. */
+  /** Returns the paths of the tools a script can call. For a server: as last listed, empty before `ready`. */
   availableTools(): string[];
   /** Resolves once the runtime is set up, or rejects with the reason. `execute` calls it too. */
   ready(): Promise<void>;

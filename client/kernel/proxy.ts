@@ -1,4 +1,4 @@
-/** Tools as a namespace: `tools.mail.send({ … })` becomes a call of `mail.send`. */
+/** Tools as a namespace: `tools.mail.send({ … })` calls `mail.send`. */
 
 export interface SearchQuery {
   query?: string | undefined;
@@ -8,7 +8,7 @@ export interface SearchQuery {
 
 type Invoke = (path: string, args: Record<string, unknown>) => unknown;
 
-/** Each member is another node; calling a node calls the tool of its path. */
+/** Each member is another node; calling a node calls the tool at its path. */
 export type ToolNamespace = ((args?: Record<string, unknown>) => Promise<unknown>) & {
   readonly [name: string]: ToolNamespace;
 };
@@ -16,8 +16,8 @@ export type ToolNamespace = ((args?: Record<string, unknown>) => Promise<unknown
 const MAX_SUGGESTIONS = 10;
 
 /**
- * `tools`: the paths that exist; a call of another one rejects and says which there are. With `searchTools` and
- * `describeTools`, `tools.search(query)` and `tools.describe.tool({ path })` are there too, as in a script.
+ * `tools` lists the existing paths; a call to any other rejects and names them. With `searchTools` and
+ * `describeTools`, `tools.search(query)` and `tools.describe.tool({ path })` exist too, as in a script.
  */
 export function buildProxy(
   tools: readonly (string | { path: string })[],
@@ -44,7 +44,7 @@ export function buildProxy(
   function makeNode(path: string): ToolNamespace {
     const target = (args: unknown = {}) => call(path, args);
     return new Proxy(target, {
-      // Symbols and `then` are no nodes, so that a node can be printed and awaited.
+      // Symbols and `then` are not nodes, so that a node can be printed and awaited.
       get: (_target, name) =>
         typeof name === "symbol" || name === "then"
           ? undefined
@@ -60,7 +60,7 @@ export function buildProxy(
   return makeNode("");
 }
 
-/** Names the tools of the same service, or else any. */
+/** Returns an error that suggests tools of the same service, or else any tools. */
 export function unknownTool(path: string, paths: ReadonlySet<string>): Error {
   const service = `${path.split(".")[0]}.`;
   const near = [...paths].filter((known) => known.startsWith(service));
@@ -69,7 +69,7 @@ export function unknownTool(path: string, paths: ReadonlySet<string>): Error {
   return toolError("not_found", `There is no tool ${path || "without a name"}. ${hint}`, 404);
 }
 
-/** An error that reaches the script with these members, as a server's errors do. */
+/** Creates an error that reaches the script with these members, like a server error. */
 export function toolError(code: string, message: string, status: number): Error {
   return Object.assign(new Error(message), { name: "ToolError", code, status });
 }

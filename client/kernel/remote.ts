@@ -1,4 +1,4 @@
-/** A runtime whose scripts run on a server, under its tools, roles, rules and approvals. */
+/** A runtime whose scripts run on a server, with its tools, roles, rules and approvals. */
 import { type ClientOptions, type CyrnelClient, createClient, type ProcessRecord } from "../client.ts";
 import { CyrnelError, unwrap } from "../errors.ts";
 import type { ProcessEvent } from "../events.ts";
@@ -8,15 +8,15 @@ import { describePath } from "../visible-text.ts";
 import type { ExecuteOptions, ExecutionResult, PausedCall, Runtime } from "./model.ts";
 import { createLogLines, describeError, type LogLines } from "./result-parts.ts";
 
-/** Number of tools of a server that are listed. */
+/** Maximum number of server tools to list. */
 const MAX_TOOLS = 20_000;
-/** Number of paused runs whose log lines are kept until they continue. */
+/** Maximum number of paused runs whose log lines are kept until they continue. */
 const MAX_REMEMBERED_RUNS = 1000;
 
 interface FollowedRun {
   logs: LogLines;
   lastEventId: string | undefined;
-  /** Listeners given to `execute`, also called after a pause. */
+  /** Listeners passed to `execute`, also called after a pause. */
   listeners: Pick<ExecuteOptions, "onStdout" | "onStderr" | "onOutput">;
 }
 
@@ -120,14 +120,14 @@ function take(run: FollowedRun, event: ProcessEvent): void {
   } else if (event.event === "output") onOutput?.(event.data);
 }
 
-/** Waits until the run has ended, or waits for another decision than the last one. */
+/** Waits until the run has ended, or is paused for a decision other than the last one. */
 async function followOn(
   client: CyrnelClient,
   id: number,
   run: FollowedRun,
   signal: AbortSignal,
 ): Promise<ProcessRecord> {
-  // It may be paused again already: then no further event would come.
+  // The run may already be paused again, and then no further event would come.
   const record = await readProcess(client, id, signal);
   if (record.state === "paused" && record.approvals.length > 0) return record;
   return followToStop(client, id, {

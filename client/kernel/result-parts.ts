@@ -1,12 +1,12 @@
-/** Parts of an ExecutionResult that every runtime makes alike: log lines from text in pieces, and the error. */
+/** Parts of an ExecutionResult that all runtimes build alike: log lines from streamed text, and the error. */
 import type { ExecutionResult, LogLine } from "./model.ts";
 
-/** Lines kept of one run. */
+/** Maximum number of lines kept per run. */
 const MAX_LOG_LINES = 100_000;
 
 export interface LogLines {
   add(level: LogLine["level"], text: string): void;
-  /** Lines so far; the last of each stream may be incomplete. */
+  /** Returns all lines; the last one of each stream may be incomplete. */
   lines(): LogLine[];
 }
 

@@ -1,4 +1,4 @@
-/** The tools of a local runtime: lookup, visibility by role, search and descriptions. */
+/** Tools of a local runtime: lookup, visibility by role, search and descriptions. */
 import { writeLineSignature } from "#kernel/tool-docs/line-signature.ts";
 import { findPatternProblem } from "#kernel/tool-patterns.ts";
 import type { ToolIndex } from "#kernel/tool-search/tool-index.ts";
@@ -18,13 +18,13 @@ import { toolError, unknownTool } from "../kernel/proxy.ts";
 import { FETCH_PATH } from "./fetch.ts";
 
 export interface Catalog {
-  /** Function that `fetch` of scripts calls. @throws an error if there is none, or the role hides it. */
+  /** Returns the function behind the script's `fetch`. @throws Error if it does not exist or the role hides it */
   findFetch(): LocalTool & { invoke: ToolFunction };
-  /** Paths of the tools that the role shows. */
+  /** Returns the paths of the tools that the role allows. */
   paths(): string[];
-  /** True if a tool has an inputSchema. */
+  /** True if any tool has an inputSchema. */
   readonly hasSchemas: boolean;
-  /** @throws an error with code `not_found`, the same for a missing tool and one the role hides. */
+  /** @throws Error with code `not_found`, the same for a missing tool and one the role hides */
   find(serviceId: string, toolId: string): LocalTool & { invoke: ToolFunction };
   discoverTools(query: DiscoverTools): Promise<ToolSummary[]>;
   discoverServices(query: DiscoverServices): Promise<ServiceSummary[]>;
@@ -36,7 +36,7 @@ const EVERYTHING: Visibility = { sees: () => true };
 const DEFAULT_LIMIT = 50;
 const MAX_NEAREST = 5;
 
-/** @throws TypeError for malformed tools or patterns. */
+/** @throws TypeError for malformed tools or patterns */
 export function createCatalog(options: LocalOptions): Catalog {
   const { invoke, searchTools, describeTools } = options;
   const tools = readTools(options.tools, invoke !== undefined);
@@ -139,7 +139,7 @@ export function createCatalog(options: LocalOptions): Catalog {
 }
 
 const ROLE_FORM = 'Expected { allow: ["mail.*"], deny: ["mail.delete"] }: patterns over service.tool';
-/** Other members of a server's role, which are ignored. */
+/** Other members of a server role, which are ignored. */
 const ROLE_LABELS = ["id", "name", "description", "createdAt"];
 
 function readRole(role: LocalOptions["role"]): Visibility {
@@ -199,7 +199,7 @@ function summarize({ path, name, description }: LocalTool): ToolSummary {
   return { serviceId, id, path, name: name ?? id, description: description ?? "" };
 }
 
-/** Loaded at the first search: the index takes longer to load than a run takes. */
+/** Loads the index at the first search, because that takes longer than a run. */
 async function indexTools(tools: ReadonlyMap<string, LocalTool>): Promise<ToolIndex> {
   const { createToolIndex } = await import("#kernel/tool-search/tool-index.ts");
   const index = createToolIndex();

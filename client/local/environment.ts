@@ -1,6 +1,6 @@
 /**
- * The bundled environment of a local runtime, and what is done for it: output lands on the run it names, calls go to the
- * given tools. Loaded at the first run: it is most of what there is to load.
+ * The local runtime's bundled environment: output goes to its run, calls go to the given tools. Loaded at the first
+ * run, because it is most of the code.
  */
 
 import { generateToolDocs } from "#kernel/tool-docs/tool-docs.ts";
@@ -23,27 +23,27 @@ import type { createLocalPackages } from "./packages.ts";
 import type { LocalRun } from "./run.ts";
 import { toJsonData } from "./values.ts";
 
-/** Undefined for a run that has ended. */
+/** Returns undefined for a run that has ended. */
 type FindRun = (eid: number) => LocalRun | undefined;
 
 type Checker = typeof import("#kernel/parameter-check.ts");
 
 const SILENT = { debug() {}, info() {}, warn() {}, error() {} };
-/** One child is started ahead, and more when they are needed. */
+/** One child is started in advance, more when they are needed. */
 const WARM_POOL = { min: 0, max: 2 };
 /** Preparing a process to fork children from costs as much as booting a few. */
 const MIN_FORKED_RUNS = 8;
 const MAX_QUESTION_SCHEMA_CHARACTERS = 20_000;
-/** References multiply the work of compiling; `$async` would make a check answer a promise. */
+/** References multiply the compilation work; `$async` would make validation return a promise. */
 const FORBIDDEN_IN_QUESTIONS = /"\$(?:ref|dynamicRef|recursiveRef|async)"\s*:/;
 
-/** @throws where the isolation that was asked for cannot be had. */
+/** @throws Error if the requested isolation is not available */
 export async function openEnvironment(
   options: LocalOptions,
   catalog: Catalog,
   find: FindRun,
 ): Promise<BundledEnvironment> {
-  // A program that runs one script must not start three children to be attacked before it.
+  // A program that runs one script must not start three children for the self-test first.
   const environment = createProcessEnvironment(undefined, { test: "in each child" });
   await environment.setup({
     config: { warmPool: WARM_POOL, ...options.environment },
@@ -62,7 +62,7 @@ export async function openEnvironment(
   return environment;
 }
 
-/** Loaded with the first import of a package: few scripts have one. */
+/** Loaded with the first package import: few scripts have one. */
 function createPackageBindings(
   usual: NonNullable<LocalOptions["packages"]>,
   find: FindRun,
@@ -84,7 +84,7 @@ function createPackageBindings(
 
 const loadChecker = (): Promise<Checker> => import("#kernel/parameter-check.ts");
 
-/** `checker`: null where no tool has an inputSchema, so that its libraries are not loaded for nothing. */
+/** `checker` is null if no tool has an inputSchema, so that its libraries are not loaded needlessly. */
 function createBindings(catalog: Catalog, find: FindRun, checker: Checker | null): EnvironmentBindings {
   const checks = new Map<string, ReturnType<Checker["compileCheck"]>>();
 
@@ -92,13 +92,13 @@ function createBindings(catalog: Catalog, find: FindRun, checker: Checker | null
     if (inputSchema === undefined || checker === null) return given;
     const check = checks.get(path) ?? checker.compileCheck(inputSchema);
     checks.set(path, check);
-    // The check fills in defaults; the result of the run lists the call as the script made it.
+    // Validation fills in defaults, but the run's result lists the call as the script made it.
     const parameters = structuredClone(given) as Record<string, unknown>;
     if (check.fits(parameters)) return parameters;
     throw toolError("invalid_parameters", checker.describeMismatch(path, check.listIssues()), 400);
   }
 
-  // Synchronous up to the call of the tool: the next message of the child may be the end of the run.
+  // Synchronous up to the tool call: the child's next message may be the end of the run.
   async function invokeTool(request: ToolRequest) {
     const { serviceId, toolId, parameters, saveAs, eid, seq, signal } = request;
     const run = findRun(eid);
@@ -113,7 +113,7 @@ function createBindings(catalog: Catalog, find: FindRun, checker: Checker | null
     const waiting = run.pauses?.pass(tool, withRawIntegers(fitting), over) ?? null;
     if (waiting !== null) {
       await waiting;
-      // It may have been approved as the run ended.
+      // The call may have been approved as the run ended.
       over.throwIfAborted();
     }
     const call = () => tool.invoke(fitting, { processId: run.id, seq: seq ?? 0, signal: over, files });
@@ -142,7 +142,7 @@ function createBindings(catalog: Catalog, find: FindRun, checker: Checker | null
 
   return {
     invokeTool,
-    // The bundled environment answers with whole outcomes.
+    // The bundled environment returns complete outcomes.
     setState() {},
     setError() {},
     setResult() {},
@@ -179,8 +179,8 @@ function createBindings(catalog: Catalog, find: FindRun, checker: Checker | null
 }
 
 /**
- * A check of answers that throws for one that does not fit. The schema is a script's: without references and bounded, it is
- * compiled in time proportional to its size.
+ * Compiles a validator that throws for invalid responses. The schema comes from a script: because it is bounded and
+ * has no references, compiling it takes time proportional to its size.
  */
 async function compileQuestion(schema: JSONSchema): Promise<(data: unknown) => void> {
   const text = JSON.stringify(schema);

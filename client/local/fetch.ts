@@ -1,10 +1,10 @@
-/** Converts what the function `fetch` of a local runtime returns to the answer that a script's `fetch` expects. */
+/** Converts what a local runtime's `fetch` function returns to the response that a script's `fetch` expects. */
 import { beginBody, MAX_INLINE_BYTES } from "#kernel/incoming-body.ts";
 import type { Workspace } from "#runner/workspace/workspace.ts";
 import type { SavedAnswer, ToolRequest } from "#sdk";
 
 export const FETCH_PATH = "fetch";
-/** Anything but a Response must be an answer already: `{status, statusText, headers, url, redirected, body}`. */
+/** Anything but a Response must already have the form `{status, statusText, headers, url, redirected, body}`. */
 export async function answerFetch(
   workspace: Workspace,
   { saveAs = "", openStream, signal }: Pick<ToolRequest, "saveAs" | "openStream" | "signal">,

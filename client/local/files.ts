@@ -1,16 +1,16 @@
-/** The files of a run of a local runtime: those it is given, and what becomes of those it writes. */
+/** Files of a local run: its input files, and the artifacts it writes. */
 import { checkFileName, contentTypeOf } from "#kernel/file-names.ts";
 import { type StoredFile, Workspace } from "#runner/workspace/workspace.ts";
 import { type SavedAnswer, writeExactJson } from "#sdk";
 import type { LocalExecuteOptions } from "../kernel/local-model.ts";
 
-/** Limits of given files and artifacts, the same as a server's defaults. */
+/** Limits of input files and artifacts, the same as a server's defaults. */
 export const MAX_WORKSPACE_BYTES = 64 * 1024 * 1024;
 export const MAX_WORKSPACE_FILES = 1_000;
 
 type Given = NonNullable<LocalExecuteOptions["files"]>;
 
-/** @throws TypeError for a name that files cannot have, and for too much of them. */
+/** @throws TypeError for an invalid name, or too many files or bytes */
 export function listGiven(given: Given = {}): StoredFile[] {
   const files = Object.entries(given).map(([name, content]) => {
     const wrong = checkFileName(name);
@@ -36,7 +36,7 @@ export function openWorkspace(files: readonly StoredFile[]): Workspace {
   return new Workspace({ files, maxBytes: MAX_WORKSPACE_BYTES, maxFiles: MAX_WORKSPACE_FILES });
 }
 
-/** Saves a tool's answer as a file: bytes and text as they are, anything else as JSON. */
+/** Saves a tool's result as a file: bytes and text unchanged, anything else as JSON. */
 export async function saveResult(workspace: Workspace, name: string, result: unknown): Promise<SavedAnswer> {
   const [contentType, bytes] =
     result instanceof Uint8Array
@@ -51,7 +51,7 @@ export async function saveResult(workspace: Workspace, name: string, result: unk
   return { answer: { file: name, size, contentType }, size };
 }
 
-/** Hands out what the run wrote, and forgets it. */
+/** Passes on the files that the run wrote, and deletes them. */
 export async function giveArtifacts(
   workspace: Workspace,
   onArtifact: LocalExecuteOptions["onArtifact"],

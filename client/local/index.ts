@@ -1,6 +1,6 @@
 /**
- * The local runtime: scripts without a server and a database, each in a locked-down Node process that this program starts, with
- * the given functions as tools.
+ * The local runtime: runs scripts without a server or database, each in a locked-down Node process that this program
+ * starts, with the given functions as tools.
  */
 
 import { checkFileName } from "#kernel/file-names.ts";
@@ -12,7 +12,7 @@ import { createCatalog } from "./catalog.ts";
 import { giveArtifacts, listGiven, openWorkspace } from "./files.ts";
 import { createRun, DEFAULT_MAX_STREAM_BYTES, type LocalRun } from "./run.ts";
 
-/** Calls a person was asked about whose runs are kept for `outcome`. */
+/** Maximum number of calls that needed approval whose runs are kept for `outcome`. */
 const MAX_KNOWN_CALLS = 10_000;
 const DEFAULT_TIMEOUT_MS = 30_000;
 
@@ -36,7 +36,7 @@ export function createLocalRuntime(options: LocalOptions): LocalRuntime {
   }
 
   async function loadEnvironment(): Promise<BundledEnvironment> {
-    // Takes as long as loading the environment, beside it.
+    // Takes as long as loading the environment, so both happen at the same time.
     if (options.isolation !== "development" && process.platform === "linux") {
       const { bootSpawnerAhead } = await import("#runner/jail/spawner/spawner.ts");
       bootSpawnerAhead();
@@ -150,8 +150,8 @@ export function createLocalRuntime(options: LocalOptions): LocalRuntime {
 }
 
 /**
- * Returns the form a server would store. @throws TypeError (code `invalid_input`) if it is not JSON data, or too
- * large.
+ * Returns the input in the form a server would store. @throws TypeError (code `invalid_input`) if it is not JSON
+ * data, or too large
  */
 function toJsonText(input: unknown): string {
   const written = writeInput(input);

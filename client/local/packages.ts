@@ -1,6 +1,6 @@
 /**
- * Packages for scripts of a local runtime: those installed nearest to a folder, which a process of their own reads and bundles, else
- * those that every server has, bundled when Cyrnel was built. They run in the script's process only.
+ * Packages for scripts of a local runtime: those installed nearest to a folder, bundled in a separate process, or
+ * else the starter set, bundled when Cyrnel was built. Their code runs in the script's process only.
  */
 import { existsSync, readdirSync, realpathSync, statSync } from "node:fs";
 import { readFile, realpath } from "node:fs/promises";
@@ -68,7 +68,7 @@ async function readStarter(name: string): Promise<BundledPackage> {
   return JSON.parse(await readFile(starterFile(name), "utf8"));
 }
 
-/** The folders that packages are installed in, from the nearest to that of `top`. */
+/** Lists the package folders from the nearest up to that of `top`. */
 function listFolders(start: string, top: string): string[] {
   const found: string[] = [];
   for (let at = start; isWithin(at, top); at = dirname(at)) {
@@ -84,7 +84,7 @@ function isWithin(place: string, top: string): boolean {
   return way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
 }
 
-/** `zod`, `@scope/name`. */
+/** Returns names such as `zod` and `@scope/name`. */
 function listNames(place: string, top: string): string[] {
   return readdirSync(place).flatMap((name) => {
     if (!name.startsWith("@")) return name.startsWith(".") ? [] : [name];
@@ -103,7 +103,7 @@ function describeAbsence({ name }: PackageRequest, folders: readonly string[], t
   return `The package ${JSON.stringify(name)} is not installed in a node_modules of the script's folder, up to ${top}.${hint} Install it with npm install ${name}.`;
 }
 
-/** Returns true if at most two letter changes turn one into the other. */
+/** Returns true if at most two character changes turn one into the other. */
 function isNear(known: string, name: string): boolean {
   if (Math.abs(known.length - name.length) > 2) return false;
   let before = Array.from({ length: name.length + 1 }, (_, index) => index);

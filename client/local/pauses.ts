@@ -1,6 +1,6 @@
 /**
- * The waits of one run for a person. While a call or question waits the run is frozen: its clock stands still and nothing
- * reaches the script. A script in an endless loop cannot be frozen; its time goes on.
+ * Pending approvals of one run. While a call or question waits, the run is frozen: its clock stops and nothing
+ * reaches the script. A script in an endless loop cannot be frozen; its clock continues.
  */
 import type {
   Decision,
@@ -11,39 +11,38 @@ import type {
 } from "../kernel/elicitation.ts";
 import { toolError } from "../kernel/proxy.ts";
 
-/** Calls and questions of one run that a person is asked about. */
+/** Maximum number of approvals that one run may request. */
 const MAX_ASKED = 100;
 
 export interface PausesOptions {
   eid: number;
   engine: ElicitationEngine;
   environment: { pause(eid: number): Promise<unknown>; resume(eid: number): void };
-  /** Called with each call that begins to wait. */
+  /** Called for each call that starts waiting. */
   onWaiting(executionId: string): void;
-  /** Called when the run is frozen, with what has waited longest. */
+  /** Called when the run is frozen, with the approval that has waited longest. */
   onPaused(pending: PendingElicitation): void;
 }
 
 export interface Pauses {
   /**
-   * Null: the call may be made at once. Otherwise resolves when it is approved; rejects when it is denied or not decided in
-   * time. Throws for a call that was denied before, and beyond the bound of calls that may wait.
+   * Returns null if the call may be made at once. Otherwise resolves when it is approved, and rejects when it is
+   * denied or expires. Throws if the same call was denied before, or if too many calls wait.
    */
   pass(tool: GatedTool, args: unknown, signal: AbortSignal): Promise<void> | null;
-  /** Resolves with a person's answer. */
   ask(
     request: { message: string; schema?: Record<string, unknown> },
     check: ((data: unknown) => void) | undefined,
     signal: AbortSignal,
   ): Promise<unknown>;
-  /** Which refusal a script that did not catch it ended by: its message holds the random id of the call. */
+  /** Returns which refusal ended a script that did not catch it: the error message contains the call's random id. */
   findRefusal(message: string): "approval_denied" | "approval_expired" | null;
 }
 
 export function createPauses(options: PausesOptions): Pauses {
   const { eid, engine, environment, onWaiting, onPaused } = options;
   const waiting = new Set<PendingElicitation>();
-  /** A denied call -> its error: the same call is not asked about again. */
+  /** Errors by denied call: approval is not requested again for the same call. */
   const denied = new Map<string, Error>();
   const refused = new Map<string, "approval_denied" | "approval_expired">();
   let asked = 0;
@@ -57,7 +56,7 @@ export function createPauses(options: PausesOptions): Pauses {
       await environment.pause(eid);
       isFrozen = true;
     } catch {
-      // The run has ended meanwhile.
+      // The run has ended in the meantime.
     } finally {
       isFreezing = false;
     }

@@ -1,4 +1,7 @@
-/** One run of a local runtime: its output and calls so far, its waits for a person, and the promise of how it goes on. */
+/**
+ * One run of a local runtime: its output and calls so far, its pending approvals, and the promise of its next pause
+ * or end.
+ */
 import { boundWarnings } from "#runner/host/outcome.ts";
 import type { Workspace } from "#runner/workspace/workspace.ts";
 import {
@@ -15,7 +18,7 @@ import type { ExecutionResult, ToolCallMade } from "../kernel/model.ts";
 import { createLogLines, describeError } from "../kernel/result-parts.ts";
 import { createPauses, type Pauses, type PausesOptions } from "./pauses.ts";
 
-/** Calls kept of one run; the environment's own limit is lower. */
+/** Maximum number of calls kept per run; the environment's own limit is lower. */
 const MAX_CALLS = 100_000;
 export const DEFAULT_MAX_STREAM_BYTES = 1024 * 1024;
 
@@ -25,15 +28,15 @@ export interface LocalRun {
   readonly id: number;
   readonly options: LocalExecuteOptions;
   readonly workspace: Workspace;
-  /** Null: the runtime has no elicitation engine. */
+  /** Null if the runtime has no elicitation engine. */
   readonly pauses: Pauses | null;
-  /** The next time it pauses, or its end. A rejection that is not awaited is no unhandled one. */
+  /** Resolves at the next pause or the end. A rejection that nobody awaits is not reported as unhandled. */
   next(): Promise<ExecutionResult>;
   recordCall(call: ToolCallMade): void;
   warn(warning: RunWarning): void;
   write(stream: "stdout" | "stderr", data: Buffer, level?: PrintLevel): void;
   end(outcome: ExecutionOutcome): void;
-  /** It could not be run at all. */
+  /** Call it if the script could not be run at all. */
   fail(error: unknown): void;
 }
 
@@ -44,7 +47,7 @@ export function createRun(
   pausing: Omit<PausesOptions, "eid" | "onPaused"> | null,
 ): LocalRun {
   const calls: ToolCallMade[] = [];
-  /** Those of its tools. */
+  /** Warnings from the run's tools. */
   const warned: RunWarning[] = [];
   let unkept = 0;
   const logs = createLogLines();
@@ -94,7 +97,7 @@ export function createRun(
       if (room < 0) return;
       left[stream] = room - data.length;
       const isCut = data.length > room;
-      // The environment stops after the first byte beyond the limit; the last line says that there was more.
+      // The environment stops after the first byte beyond the limit; the last line says that output was cut.
       const kept = decoders[stream].decode(isCut ? data.subarray(0, room) : data, { stream: !isCut });
       const text = isCut ? `${kept}\n[${stream} was cut off after ${maxBytes[stream]} bytes]\n` : kept;
       logs.add(level ?? (stream === "stdout" ? "info" : "error"), text);
@@ -104,7 +107,7 @@ export function createRun(
     end({ exitState, error: given, usage, warnings = [], droppedWarnings = 0, ...returned }) {
       const error: ErrorDetail | undefined =
         typeof given === "string" ? { name: "Error", message: given } : given;
-      // A script that does not catch a refusal ends by it.
+      // An uncaught refusal ends the script.
       const isOfScript = error?.reason === "script_error" || error?.reason === "unhandled_rejection";
       const refusal = isOfScript ? (pauses?.findRefusal(error.message) ?? null) : null;
       awaited.resolve({

@@ -1,4 +1,4 @@
-/** Converts the return value of a tool function, by the rules for values of scripts (docs/values.md). */
+/** Converts a tool function's return value, by the rules for script values (docs/values.md). */
 import { parseExactJson, type RunWarning } from "#sdk";
 
 const MAX_DEPTH = 512;
@@ -9,8 +9,8 @@ type Encoding = typeof import("#runner/child/realm/json/encode.ts");
 let loading: Promise<Encoding> | undefined;
 
 /**
- * The same value where it is plain data. @throws TypeError that names the place of what JSON cannot hold. A Node older than
- * those of children lacks what this needs: there, values are as JSON.stringify makes them.
+ * Returns plain data unchanged. @throws TypeError that names the place of a value that JSON cannot represent. A Node
+ * older than the children's lacks a required feature: there, values are converted like JSON.stringify.
  */
 export async function toJsonData(
   path: string,
@@ -32,6 +32,6 @@ export async function toJsonData(
   } as const;
   if (isPlainData(value, limits)) return value;
   const { text, tooLarge } = encodeJson(value, limits);
-  // The reply is too large then, and says so.
+  // The reply is then too large and reports that.
   return tooLarge || text === undefined ? value : parseExactJson(text);
 }

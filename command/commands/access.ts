@@ -165,7 +165,7 @@ async function addPolicy(
   const policy = unwrap(await session.client.POST("/policies", { body }));
   session.print(policy, (one) => `${one.id}\n`);
   if (session.json) return;
-  // Standard output has the id alone, for programs.
+  // Prints only the id to standard output, for programs.
   const { servicePattern, toolPattern, roleId, expiresAt } = policy;
   const whose = roleId === null ? "for every role" : `for the role ${roleId}`;
   const end = expiresAt === null ? "" : `, ending ${until(expiresAt)}`;

@@ -1,4 +1,4 @@
-/** `cyrnel completion`: a shell script that gets its completions from this program. */
+/** `cyrnel completion`: a shell script that asks this program for completions. */
 import type { Command, Option } from "commander";
 import { usageFailure } from "../failure.ts";
 import { act, type Session, type Shell } from "../session.ts";
@@ -71,7 +71,6 @@ interface Candidate {
   text: string;
 }
 
-/** Completions of the last word. */
 export function complete(program: Command, words: readonly string[]): Candidate[] {
   const last = words.at(-1) ?? "";
   let command = program;

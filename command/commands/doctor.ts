@@ -1,4 +1,4 @@
-/** `cyrnel doctor`: the isolation a run would have on this machine, and whether a server would start here. */
+/** `cyrnel doctor`: the isolation a run would have on this machine, and whether a server could start here. */
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import type { Command } from "commander";
@@ -131,7 +131,7 @@ function describe(terminal: Terminal, { ok, problems, isolation, database, egres
   return `${lines.join("\n")}\n`;
 }
 
-/** Wraps at spaces to lines of at most `width`, unless a word is longer. */
+/** Wraps at spaces to at most `width` characters per line, unless a word is longer. */
 function wrap(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = "";

@@ -1,4 +1,4 @@
-/** `cyrnel ps`, `logs`, `kill`, `rm`: processes of a server. */
+/** `cyrnel ps`, `logs`, `kill`, `rm`: server processes. */
 import type { Command } from "commander";
 import { unwrap } from "#client/errors.ts";
 import type { components } from "#client/schema.ts";

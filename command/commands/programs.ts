@@ -1,4 +1,4 @@
-/** Commands that are entry files of the server: execve replaces this program, so signals and exit codes are theirs. */
+/** Commands that are server entry files: execve replaces this program, so signals and exit codes are theirs. */
 import { join } from "node:path";
 import type { Command } from "commander";
 import { CLIENT_NAMES, installMcp } from "../mcp-install.ts";

@@ -1,4 +1,4 @@
-/** Shared by the commands about resources of a server: declaration, lists, and one request per id. */
+/** Shared by commands for server resources: declaration, lists, and one request per id. */
 import type { Command } from "commander";
 import type { CyrnelClient } from "#client/client.ts";
 import { unwrap } from "#client/errors.ts";
@@ -7,7 +7,9 @@ import { visibleLine } from "#client/visible-text.ts";
 import { act, type Session, type Shell } from "../session.ts";
 import { type Columns, formatTable } from "../table.ts";
 
-/** `names`: `list`, or `list|ls` with an alias. Lists of commands show the description up to its first `.`, `:` or `;`. */
+/**
+ * `names`: `list`, or `list|ls` with an alias. Command lists show the description up to its first `.`, `:` or `;`.
+ */
 export function addCommand(parent: Command, names: string, description: string): Command {
   const [name = "", alias] = names.split("|");
   const [summary = ""] = description.split(/[.:;](?: |$)/, 1);
@@ -20,8 +22,8 @@ export function examples(...lines: string[]): string {
 }
 
 /**
- * Prints `{ [key]: items }` as JSON, or the items as a table. An empty list prints `empty`, in a pipe on standard
- * error.
+ * Prints `{ [key]: items }` as JSON, or the items as a table. For an empty list, prints `empty`, in a pipe to
+ * standard error.
  */
 export function printList<T>(
   session: Session,
@@ -33,7 +35,7 @@ export function printList<T>(
   session.print({ [key]: items }, () => formatTable(session, items, empty, columns));
 }
 
-/** Makes an action that sends one request per id and reports each: `Key k1 is revoked.` */
+/** Creates an action that sends one request per id and reports each: `Key k1 is revoked.` */
 export function changeEach(
   shell: Shell,
   kind: string,

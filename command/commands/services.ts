@@ -10,7 +10,7 @@ import { ago, formatFacts } from "../table.ts";
 import { addCommand, changeEach, examples, printList } from "./resource.ts";
 import { addSettings } from "./settings.ts";
 
-/** Limit of a request body. Larger definitions are given as a URL. */
+/** The server's request limit. Larger definitions must be given as a URL. */
 const MAX_DEFINITION_BYTES = 30 * 1024 * 1024;
 const DEFAULT_ADAPTER = "openapi";
 
@@ -192,7 +192,7 @@ async function show(session: Session, id: string): Promise<void> {
   );
 }
 
-/** Describes in sentences what rules let scripts do with fetch. A service has at most 100 rules. */
+/** Describes in sentences which `fetch` requests the rules allow. A service has at most 100 rules. */
 async function listRules({ client }: Session, serviceId: string) {
   const query = { serviceId, limit: "200" };
   const { tools } = unwrap(await client.GET("/tools", { params: { query } }));

@@ -1,4 +1,4 @@
-/** `config` and `secret` of services and of modules. */
+/** `config` and `secret` commands for services and modules. */
 import { createInterface } from "node:readline/promises";
 import { type Readable, Writable } from "node:stream";
 import type { Command } from "commander";
@@ -146,7 +146,7 @@ async function readSecret({ stdin, signal }: Session, name: string): Promise<str
   return value;
 }
 
-/** Reads text, or JSON if the schema accepts no text. Errors must not quote the value. */
+/** Reads the value as text, or as JSON if the schema accepts no text. Errors must not quote the value. */
 function readValue(text: string, name: string, schema: Schema): unknown {
   const types = listTypes(findSchema(schema, name));
   if (types.length === 0 || types.includes("string")) return text;
@@ -182,7 +182,7 @@ function listTypes({ type, anyOf, oneOf }: Schema): string[] {
     .flatMap((one) => listTypes(asSchema(one)));
 }
 
-/** JSON Patch creates no parents, so missing objects on the way of a pointer are added first. */
+/** JSON Patch creates no parents, so missing objects along the pointer are added first. */
 function listMissingParents(name: string, present: readonly string[]): Change[] {
   const parts = toPointer(name).split("/");
   const parents = parts.slice(2).map((_part, at) => parts.slice(0, at + 2).join("/"));
@@ -198,7 +198,7 @@ function toRemoval(name: string): Change {
   return { op: "remove", path: toPointer(name) };
 }
 
-/** Prompts on a terminal without echo. Rejects at Ctrl-C and with the signal's reason. */
+/** Prompts on a terminal without echo. Rejects on Ctrl-C, or with the signal's reason. */
 async function askHidden(question: string, stdin: Readable, signal: AbortSignal): Promise<string> {
   process.stderr.write(question);
   const sink = new Writable({ write: (_chunk, _encoding, done) => done() });

@@ -199,11 +199,11 @@ interface Script {
   code: string;
   given: Pick<RunLimits, "files" | "name">;
   paths: string[];
-  /** Outcome, if an error in the script or an imported file keeps it from running. */
+  /** Outcome, if an error in the script or an imported file prevents it from running. */
   refused?: RunEnding;
 }
 
-/** Imports of files name them by `./`, `../` or `/`. */
+/** File imports start with `./`, `../` or `/`. */
 const MAY_IMPORT = [/\b(?:import|export)\b/, /["'`][./]/];
 
 async function readScript(session: Session, path: string, { dir, root, local }: RunFlags): Promise<Script> {
@@ -270,7 +270,8 @@ function readLimits({ timeout, memory, cpu, ref }: RunFlags): RunLimits {
 const SETTLE_MS = 100;
 
 /**
- * Records changes from now on. `next` resolves with true after the first change, or with false once the signal aborts.
+ * Records changes from now on. `next` resolves with true after the first change, or with false once the signal
+ * aborts.
  */
 function watchFiles(paths: readonly string[]): Disposable & { next(signal: AbortSignal): Promise<boolean> } {
   const changed = Promise.withResolvers<boolean>();

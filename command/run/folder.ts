@@ -1,4 +1,4 @@
-/** Folders of this machine as the workspace of a run, and for its artifacts. */
+/** Local folders as a run's workspace, and as the destination for its artifacts. */
 import { randomUUID } from "node:crypto";
 import { constants, openAsBlob } from "node:fs";
 import { access, lstat, mkdir, open, readdir, rename, rm, stat, statfs } from "node:fs/promises";
@@ -8,22 +8,22 @@ import { checkFileName } from "#kernel/file-names.ts";
 import { Failure, usageFailure } from "../failure.ts";
 
 const IGNORED = [".git", "node_modules"];
-/** Short (8.3) names that Windows gives to these folders. */
+/** Short (8.3) names that Windows gives to `.git` and `node_modules`. */
 const SHORT_NAME = /^(git|node_m)~\d+$/;
 const MAX_FILES = 1_000;
 /** Applies to local runs only; servers set their own limit. */
 const MAX_LOCAL_BYTES = 64 * 1024 * 1024;
-/** Limit of folders and files: with more, the user probably meant another folder. */
+/** Maximum number of folders and files: with more, the user probably meant another folder. */
 const MAX_ENTRIES = 100_000;
 
 export interface FolderFile extends LocalFile {
-  /** Opens the file for sending; it is read as it is sent. */
   open(): Promise<Blob>;
 }
 
 /**
- * Every file below a folder by its name in the workspace, read when the script reads it. Symbolic links, sockets and the like are left
- * out, and so are `.git` and `node_modules`. Throws a usage failure for names and sizes that a workspace cannot have.
+ * Returns every file below a folder by workspace name, read when the script reads it. Skips symbolic links, sockets
+ * and other special files, `.git` and `node_modules`. Throws a usage failure for names and sizes that a workspace
+ * cannot have.
  */
 export async function readFolder(folder: string, isLocal: boolean): Promise<Record<string, FolderFile>> {
   const files: Record<string, FolderFile> = Object.create(null);
@@ -75,10 +75,10 @@ async function readPiece(file: string, offset: number, length: number): Promise<
   return bytes.subarray(0, bytesRead);
 }
 
-/** Type of /proc in Linux' statfs. Folders cannot be created there, and Node tries without end. */
+/** Type of /proc in Linux's statfs. Folders cannot be created there, and Node would retry endlessly. */
 const PROC_TYPE = 0x9fa0;
 
-/** Throws a usage failure if the folder for artifacts does not exist and cannot be created. Does not create it yet. */
+/** Throws a usage failure if the artifacts folder does not exist and cannot be created. Does not create it yet. */
 export async function checkArtifactsFolder(folder: string): Promise<void> {
   if (folder === "") throw usageFailure("Expected --artifacts <folder>; found an empty name.");
   const refuse = (found: string) =>
@@ -95,7 +95,7 @@ export async function checkArtifactsFolder(folder: string): Promise<void> {
   }
 }
 
-/** Returns true for a dangling link, too. */
+/** Also returns true for a dangling link. */
 async function exists(entry: string): Promise<boolean> {
   try {
     await lstat(entry);
@@ -108,8 +108,9 @@ async function exists(entry: string): Promise<boolean> {
 }
 
 /**
- * Writes an artifact into a folder, which is made. A name leads nowhere else: each folder on the way has to be one, not a link to
- * one, and what is there under the name is replaced, not written through. Nothing is written where git or Node would run it.
+ * Writes an artifact into a folder, which is created if needed. A name cannot lead elsewhere: every folder on its
+ * path must be a real folder, not a link, and an existing file is replaced, not written through. Writes nothing where
+ * git or Node would execute it.
  */
 export async function writeArtifact(
   folder: string,
@@ -149,9 +150,9 @@ export async function writeArtifact(
 }
 
 /**
- * Returns true if a file system may treat this name as `.git` or `node_modules`: most file systems of Windows and
- * macOS fold case; some drop invisible characters, or trailing dots and spaces, or take the part after a colon for a
- * stream of the file.
+ * Returns true if a file system may treat this name as `.git` or `node_modules`: most Windows and macOS file systems
+ * fold case; some drop invisible characters, or trailing dots and spaces, or treat the part after a colon as a stream
+ * of the file.
  */
 function holdsPrograms(segment: string): boolean {
   const folded = segment

@@ -1,6 +1,6 @@
 /**
- * The files that a script imports, found on this machine as a run finds them in its workspace, so that a run can be given
- * them. A script need not be trusted: nothing outside of the root is read, no hidden file, and nothing through a link that leads out.
+ * Finds the files that a script imports, as a run resolves them in its workspace, to include them in the run. The
+ * script may be untrusted: reads nothing outside the root, no hidden file, and nothing through a link that leads out.
  */
 import { constants } from "node:fs";
 import { open, realpath } from "node:fs/promises";
@@ -12,19 +12,18 @@ import type { FolderFile } from "./folder.ts";
 import { findPlaces } from "./root.ts";
 
 export interface Imports {
-  /** Name of the script among them, if it imports any. */
+  /** Workspace name of the script, if it imports any files. */
   name?: string;
-  /** Contents by name in the workspace. */
+  /** Contents by workspace name. */
   files: Record<string, string>;
-  /** Their paths on disk. */
   paths: string[];
-  /** An error in the script or a file, which the run would have too. */
+  /** An error in the script or an imported file, which would also fail the run. */
   error?: { name: string; message: string; line: number; column: number; file?: string };
 }
 
 /**
- * `script` is its path, or `-` for standard input in the current folder. `root` is the value of `--root`. `given` has
- * the files of `--dir`.
+ * `script` is its path, or `-` for standard input in the current folder. `root` is the value of `--root`. `given`
+ * contains the files from `--dir`.
  */
 export async function readImports(
   code: string,
@@ -55,7 +54,7 @@ export async function readImports(
       return text ?? readGiven(given, withoutPrefix(name, prefix), maxBytes);
     },
   });
-  // Names begin at the script's folder, unless it imports from above it.
+  // Names are relative to the script's folder, unless it imports from above it.
   const cut = asked.every((name) => name.startsWith(prefix)) ? prefix.length : 0;
   const files: Record<string, string> = Object.create(null);
   for (const [name, text] of texts) files[name.slice(cut)] = text;
@@ -88,8 +87,8 @@ function withoutPrefix(name: string, prefix: string): string {
 }
 
 /**
- * Returns null if there is no such file. Beyond `maxBytes` it is cut, and refused by its length. `own` is the script's
- * folder.
+ * Returns null if there is no such file. Cuts a file beyond `maxBytes`, which is later rejected by its length. `own`
+ * is the script's folder.
  */
 async function readInside(root: string, own: string, name: string, maxBytes: number): Promise<string | null> {
   const meant = path.join(root, name);
@@ -109,7 +108,7 @@ async function readInside(root: string, own: string, name: string, maxBytes: num
   if (names.some((one) => /(?:^|\/)\./.test(one))) {
     throw usageFailure(`${meant} cannot be imported: it is hidden or in a hidden folder.`);
   }
-  // A pipe would wait for its writer.
+  // O_NONBLOCK, because opening a pipe would wait for its writer.
   await using handle = await open(found, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   if (!(await handle.stat()).isFile()) return null;
   const wrong = checkFileName(name);
@@ -132,14 +131,14 @@ async function readGiven(
   return decodeModule(name, await file.read(0, Math.min(file.size, maxBytes + 1)), maxBytes);
 }
 
-/** A name cannot have two contents. */
+/** Throws if a name has two different contents. */
 async function checkAgainst(
   given: Record<string, FolderFile>,
   name: string,
   text: string,
   meant: string,
 ): Promise<void> {
-  // A mark of the byte order is not part of the text.
+  // A byte order mark is not part of the text.
   const same = await readGiven(given, name, Buffer.byteLength(text) + 3).catch(() => "");
   if (same === null || same === text) return;
   throw usageFailure(

@@ -1,16 +1,16 @@
-/** The input of a script, put together from `--input`, `--set` and the arguments after `--`. */
+/** A script's input, combined from `--input`, `--set` and the arguments after `--`. */
 import { isRawInteger } from "#kernel/input.ts";
 import { usageFailure } from "../failure.ts";
 import { parseJson, readText } from "../options.ts";
 import type { Session } from "../session.ts";
 
-/** Counts whitespace too; the script's input may be 1 MiB. */
+/** Includes whitespace; the script's input may be 1 MiB. */
 const MAX_INPUT_FILE_BYTES = 8 * 1024 * 1024;
 
-/** Servers refuse these names, because copying them could change the prototype of an object. */
+/** Servers reject these names, because copying them could change an object's prototype. */
 const FORBIDDEN_NAME = /(?:^|\.)(?:__proto__|constructor\.prototype)(?:\.|$)/;
 
-/** Returns undefined if nothing was given. Arguments are its member `args`. */
+/** Returns undefined if no input was given. Positional arguments become the member `args`. */
 export async function readInput(
   session: Session,
   path: string | undefined,

@@ -15,25 +15,25 @@ import { openRunOutput, type RunEnding, type RunLimits, type RunReport, type Run
 import { requireIsolation } from "./requirements.ts";
 import { createArtifactWriter } from "./transfer.ts";
 
-/** Limits of the environment's settings. A run may ask for less. */
+/** Memory limit range of the environment's settings. A run may use less. */
 const MIN_SET_MEMORY_MB = 32;
 const MAX_USUAL_MEMORY_MB = 1024;
-/** Children kept ready for several scripts. */
+/** Maximum number of children kept ready when running several scripts. */
 const MAX_WARM = 16;
 
 export interface LocalRunOptions {
   required: readonly string[];
   isolation: "strict" | "standard" | "development";
-  /** Module with functions, or null without tools. */
+  /** Path of a module that exports tool functions, or null without tools. */
   toolsFile: string | null;
-  /** Limit of each run; undefined for the default. */
+  /** Memory limit of each run; undefined for the default. */
   memoryMb: number | undefined;
-  /** Scripts to run, and how many of them at once. */
+  /** Number of scripts to run; `jobs` of them run at once. */
   scripts: number;
   jobs: number;
-  /** Calls destructive tools without asking. */
+  /** True to call destructive tools without asking. */
   yes: boolean;
-  /** Folder of the script, and the folder that its packages must be in. */
+  /** The script's folder, and the folder that its packages must be in. */
   packages: { folder: string; root: string };
 }
 
@@ -63,7 +63,7 @@ export async function openLocalRun(session: Session, options: LocalRunOptions): 
   };
 }
 
-/** Settings that give the first child the limit of the run from its start. */
+/** Returns settings that start the first child with the run's limit. */
 function readEnvironment({ memoryMb, jobs }: LocalRunOptions): Record<string, unknown> {
   const concurrency =
     jobs > 1 ? { maxConcurrency: jobs, warmPool: { min: 0, max: Math.min(jobs, MAX_WARM) } } : {};
@@ -71,7 +71,7 @@ function readEnvironment({ memoryMb, jobs }: LocalRunOptions): Record<string, un
   return { ...concurrency, memoryMb, maxMemoryMb: Math.max(memoryMb, MAX_USUAL_MEMORY_MB) };
 }
 
-/** Rejects with a Failure, without running anything, if the isolation is less than required. */
+/** Rejects with a Failure before running anything if the isolation is weaker than required. */
 async function requireObtained(runtime: LocalRuntime, required: readonly string[]): Promise<void> {
   try {
     const isolation = await runtime.isolation();
@@ -82,7 +82,7 @@ async function requireObtained(runtime: LocalRuntime, required: readonly string[
   }
 }
 
-/** Loads the trusted module into this program: its default export, or its named exports. */
+/** Loads the trusted module into this program and returns its default export, or its named exports. */
 async function loadTools(path: string): Promise<NonNullable<LocalOptions["tools"]>> {
   let module: Record<string, unknown>;
   try {
@@ -147,7 +147,7 @@ async function runHere(
   }
 }
 
-/** Asks on a terminal; without one the call is denied. */
+/** Asks on a terminal; without one, denies the call. */
 async function decide(session: Session, runtime: LocalRuntime, paused: PausedCall): Promise<ExecutionResult> {
   const { stdin, stderr, signal } = session;
   const { executionId, toolPath, message, args } = paused;

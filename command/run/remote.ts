@@ -1,4 +1,4 @@
-/** Runs a script on a server: submits it, follows it to its end, and kills it if this program is stopped. */
+/** Runs a script on a server: submits it, follows it to its end, and kills it if this program is interrupted. */
 import { CyrnelError, unwrap } from "#client/errors.ts";
 import type { ProcessEvent } from "#client/events.ts";
 import { visibleLine } from "#client/visible-text.ts";
@@ -14,7 +14,7 @@ import {
 import { requireIsolation } from "./requirements.ts";
 import { downloadArtifacts, uploadFiles } from "./transfer.ts";
 
-/** A killed run ends at once, and its output is stored then. */
+/** A killed run ends at once, and then its output is stored. */
 const MAX_KILLED_WAIT_MS = 10_000;
 
 /** Reads the server's isolation report first if isolation is required. */
@@ -86,7 +86,7 @@ async function runOnServer(
   }
 }
 
-/** Shown for a run that ended because this program was stopped. */
+/** Returns the report of a run that ended because this program was interrupted. */
 export function killedReport(id: number | null): RunReport {
   return { ...emptyReport(id), exitState: "canceled", reason: "killed", error: "The run was killed." };
 }

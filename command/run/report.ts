@@ -11,19 +11,17 @@ export interface RunLimits {
   timeoutMs?: number | null;
   memoryMb?: number;
   cpuMs?: number;
-  /** JSON data, or undefined if there is none. */
+  /** JSON data, or undefined without input. */
   input?: unknown;
-  /** Files of the workspace by name. */
   files?: Record<string, FolderFile | string>;
-  /** Name of the script among them. */
+  /** The script's name among the files. */
   name?: string;
-  /** Folder for the artifacts. */
   artifactsFolder?: string;
-  /** Replaces the runtime's place of packages. Applies to local runs only. */
+  /** Replaces the runtime's package folder. Applies to local runs only. */
   packages?: { folder: string; root: string };
 }
 
-/** Runs a script to its end. Rejects if it could not be run; a failed script is a report. */
+/** Runs a script to its end. Rejects if it could not be run; a failed script resolves with a report. */
 export type RunScript = (code: string, limits: RunLimits) => Promise<RunEnding>;
 
 export interface RunEnding {
@@ -33,7 +31,6 @@ export interface RunEnding {
 }
 
 export interface RunReport {
-  /** Null for a local run. */
   id: number | null;
   exitState: string | null;
   reason: string | null;
@@ -44,19 +41,19 @@ export interface RunReport {
     message: string;
     line?: number | null;
     column?: number | null;
-    /** Source file, unless it is the script itself. */
+    /** Source file of the position; absent for the script itself. */
     file?: string | undefined;
     stack?: string | null;
   } | null;
   warnings: RunWarning[];
   stdout: string;
   stderr: string;
-  /** Merged `cyrnel.output` of the script. */
+  /** The script's merged `cyrnel.output`. */
   output: Record<string, unknown>;
   usage: Record<string, number> | null;
 }
 
-/** Stands for a run whose outcome is unknown. */
+/** Report of a run whose outcome is unknown. */
 export function emptyReport(id: number | null): RunReport {
   return {
     id,
@@ -101,10 +98,10 @@ export function openRunOutput({ json, stdout, stderr }: Session) {
   };
 }
 
-/** Reasons that come from an approver's decision or a missing one, not from a fault of script or server. */
+/** Reasons that come from an approver's decision or a missing one, not from a script or server failure. */
 const DECIDED = new Set(["approval_denied", "approval_expired", "killed"]);
 
-/** Shows how the script `name` ended, then what became of its artifacts. */
+/** Shows how the script `name` ended, and then whether its artifacts were written. */
 export function showEnding(session: Session, { report, failure }: RunEnding, name: string): ExitCode {
   const ended = exitCodeOfRun(report);
   const exitCode = ended === EXIT.ok && failure !== null ? EXIT.failed : ended;
@@ -116,7 +113,7 @@ export function showEnding(session: Session, { report, failure }: RunEnding, nam
   return exitCode;
 }
 
-/** The result on standard output, everything else about the ending on standard error. */
+/** Prints the result to standard output and everything else to standard error. */
 function showReport(
   { json, stdout, stderr }: Session,
   report: RunReport,
@@ -151,7 +148,7 @@ function describeEnding(report: RunReport, name: string): string {
   return `${visibleLine(describeError(report))}${visibleLine(place)} [${report.reason ?? report.exitState ?? "failed"}]`;
 }
 
-/** Untrusted text without its place. */
+/** Returns the error as untrusted text, without its position. */
 export function describeError({ reason, error, errorDetail, exitState }: RunReport): string {
   const sentence = error ?? `The run ended as ${exitState}.`;
   const isOwnError = reason === "script_error" || reason === "syntax_error";

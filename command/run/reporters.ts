@@ -1,6 +1,6 @@
 /**
- * Formats of a report about several scripts. Everything in them that a script chose is untrusted: it must not end its place in
- * the format and begin another one.
+ * Report formats for several scripts. Everything in them that a script chose is untrusted: it must not be able to end
+ * its own entry and begin another.
  */
 import { visibleJson, visibleLine, visibleText } from "#client/visible-text.ts";
 import { EXIT, type ExitCode } from "../failure.ts";
@@ -21,7 +21,7 @@ export interface SuiteEntry {
   report: RunReport;
   exitCode: ExitCode;
   wallMs: number;
-  /** The error that the run ended by comes first. */
+  /** The error that ended the run comes first. */
   problems: Problem[];
 }
 
@@ -29,7 +29,7 @@ type Report = (entries: readonly SuiteEntry[], wallMs: number) => string;
 
 const MAX_SHOWN_LINES = 50;
 const MAX_SHOWN_RESULT = 200;
-/** Not of a failed run, but of a script that could not be run. */
+/** Exit codes that mean the script could not be run, rather than that it failed. */
 const NOT_RUN = new Set<ExitCode>([EXIT.usage, EXIT.unavailable, EXIT.notAllowed, EXIT.isolation]);
 
 export function describeEntry(
@@ -70,7 +70,7 @@ function lastLines(stream: string, text: string): string[] {
   return lines.slice(-MAX_SHOWN_LINES).map((line) => `${stream} | ${line}`);
 }
 
-/** Workflow commands of GitHub Actions. */
+/** Writes GitHub Actions workflow commands. */
 export function listAnnotations(entries: readonly SuiteEntry[]): string {
   return entries
     .flatMap(({ script, problems }) =>
@@ -93,7 +93,7 @@ const escapeProperty = (text: string) =>
 
 const XML: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
 
-/** XML allows neither control characters nor these two, not even as references. */
+/** XML allows neither control characters nor U+FFFE and U+FFFF, not even as references. */
 const escapeXml = (text: string) =>
   visibleText(text)
     .replace(/[\ufffe\uffff]/g, "\ufffd")
@@ -129,7 +129,7 @@ const writeJunit: Report = (entries, wallMs) => {
   return `<?xml version="1.0" encoding="UTF-8"?>\n${writeElement("testsuites", totals, `\n${suite}`)}`;
 };
 
-/** TAP 14. JSON on one line is YAML, too. */
+/** Writes TAP 14. Its YAML blocks contain one line of JSON, which is valid YAML. */
 const writeTap: Report = (entries) => {
   const points = entries.map(({ script, exitCode, wallMs, problems }, index) => {
     const name = visibleLine(script).replace(/[\\#]/g, "\\$&");

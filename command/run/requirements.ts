@@ -2,7 +2,7 @@
 import type { IsolationReport } from "#client/kernel/local-model.ts";
 import { EXIT, Failure, usageFailure } from "../failure.ts";
 
-/** Name -> the layers that must be obtained. seccomp and Landlock are obtained together: the self-lock tries both. */
+/** Layers that must be obtained, by name. seccomp and Landlock are obtained together: the self-lock tries both. */
 const LAYERS: Record<string, readonly number[]> = {
   realm: [0],
   permissions: [1],
@@ -17,7 +17,7 @@ const LAYERS: Record<string, readonly number[]> = {
 };
 const LEVELS = ["development", "standard", "strict"];
 
-/** @throws Failure for an unknown name. */
+/** @throws Failure for an unknown name */
 export function checkNames(names: readonly string[]): void {
   const unknown = names.find((name) => LAYERS[name] === undefined && !LEVELS.includes(name));
   if (unknown === undefined) return;
@@ -25,7 +25,7 @@ export function checkNames(names: readonly string[]): void {
   throw usageFailure(`Unknown --require "${unknown}". Expected ${known}.`);
 }
 
-/** @throws Failure that names the first requirement that is not met, and how to meet it. */
+/** @throws Failure that names the first unmet requirement, and how to meet it */
 export function requireIsolation(names: readonly string[], report: IsolationReport | null): void {
   if (names.length === 0) return;
   if (report === null) throw unavailable(names[0] ?? "", "the environment reports no isolation");

@@ -1,4 +1,4 @@
-/** Finds the root folder of a script's imports. Nothing outside of it is read for them. */
+/** Finds the root folder for a script's imports. They cannot read anything outside it. */
 import { existsSync, readFileSync } from "node:fs";
 import { realpath } from "node:fs/promises";
 import path from "node:path";
@@ -6,9 +6,9 @@ import { usageFailure } from "../failure.ts";
 
 export interface Places {
   folder: string;
-  /** Imported files must be inside it. */
+  /** Folder that contains all imported files. */
   base: string;
-  /** Imported packages must be inside it. A workspace may install them above the project. */
+  /** Folder that contains all imported packages. A workspace may install them above the project. */
   packagesBase: string;
 }
 
@@ -29,7 +29,7 @@ export async function findPlaces(script: string, root: string | undefined): Prom
   };
 }
 
-/** Returns the nearest such folder upwards, or null. */
+/** Returns the nearest matching folder upwards, or null. */
 function findUpwards(folder: string, isIt: (at: string) => boolean): string | null {
   for (let at = folder; ; at = path.dirname(at)) {
     if (isIt(at)) return at;
@@ -37,7 +37,6 @@ function findUpwards(folder: string, isIt: (at: string) => boolean): string | nu
   }
 }
 
-/** Returns true if this folder is the root of an npm or pnpm workspace. */
 function isWorkspace(at: string): boolean {
   if (existsSync(path.join(at, "pnpm-workspace.yaml"))) return true;
   try {

@@ -1,4 +1,6 @@
-/** Several scripts in one command: found, run beside each other in one runtime, and reported together. */
+/**
+ * Runs several scripts in one command: finds them, runs them concurrently in one runtime, and reports them together.
+ */
 import { randomUUID } from "node:crypto";
 import { globSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
@@ -21,11 +23,14 @@ export const REPORTERS = ["github", "junit", "json", "tap"] as const;
 export type Reporter = (typeof REPORTERS)[number];
 
 const MAX_SCRIPTS = 1_000;
-/** Characters of each stream that are kept of a run, from its end. */
+/** Number of characters kept from the end of each of a run's streams. */
 const MAX_KEPT = 64 * 1024;
 const IGNORED = ["node_modules", ".git"];
 
-/** Paths as given, and the files that patterns match, sorted. Declaration files hold nothing to run. */
+/**
+ * Returns the given paths and the files that patterns match, sorted. Skips declaration files, which contain nothing
+ * to run.
+ */
 export function findScripts(patterns: readonly string[], isPattern: (text: string) => boolean): string[] {
   const found = patterns.flatMap((pattern) => {
     if (pattern === "-") throw usageFailure("Standard input (-) cannot be one of several scripts.");
@@ -46,7 +51,7 @@ export function findScripts(patterns: readonly string[], isPattern: (text: strin
   return scripts;
 }
 
-/** Returns a session for runs beside each other: they write nothing to the terminal and ask nobody. */
+/** Returns a session for concurrent runs: they write nothing to the terminal and never prompt. */
 export function silence(session: Session): Session {
   return Object.create(session, {
     json: { value: true },
@@ -55,7 +60,7 @@ export function silence(session: Session): Session {
   });
 }
 
-/** Folder for the artifacts of one of several scripts. */
+/** Returns the artifacts folder for one of several scripts. */
 export function artifactsOf(folder: string, script: string): string {
   const inside = relative("", script);
   if (!inside.startsWith("..")) return join(folder, inside);
@@ -65,7 +70,6 @@ export function artifactsOf(folder: string, script: string): string {
 }
 
 export interface SuiteRun extends RunEnding {
-  /** Paths of the files that the script imports. */
   paths: readonly string[];
 }
 
@@ -76,7 +80,7 @@ export interface SuiteOptions {
   reportFile: string | undefined;
 }
 
-/** Runs every script and returns the highest of their exit codes. */
+/** Runs every script and returns the highest exit code. */
 export async function runSuite(
   session: Session,
   { scripts, jobs, ...output }: SuiteOptions,
@@ -166,8 +170,9 @@ function listProblems(
 }
 
 /**
- * Returns the place on disk. A run names imported files by their end, relative to a folder that all of them are in, so the
- * shortest path that matches is the right one. Any other file is not believed.
+ * Returns the position with the file's path on disk. A run names imported files relative to a folder that contains all
+ * of them, so the shortest path that ends with the name is the right one. An unknown name, which a script may have made
+ * up, is replaced by the script's own path.
  */
 function locate(
   script: string,
@@ -189,7 +194,7 @@ function locate(
   };
 }
 
-/** @throws Failure for reporters that exclude each other. */
+/** @throws Failure for reporters that cannot be combined */
 function openReport(session: Session, { reporters, reportFile }: Omit<SuiteOptions, "scripts" | "jobs">) {
   const { json, stdout, stderr } = session;
   const asked = reporters.filter((reporter) => reporter !== "github");
@@ -205,7 +210,7 @@ function openReport(session: Session, { reporters, reportFile }: Omit<SuiteOptio
   }
   if (reportFile !== undefined) mkdirSync(dirname(reportFile), { recursive: true });
   const lines = main !== undefined && reportFile === undefined ? stderr : stdout;
-  // Between these lines GitHub obeys nothing that a script wrote. Scripts cannot know the word.
+  // Between these lines GitHub ignores workflow commands that a script wrote. Scripts cannot guess the word.
   const word = randomUUID();
   if (isForGithub) stdout.write(`::stop-commands::${word}\n`);
   return {

@@ -1,4 +1,4 @@
-/** Uploads the files of a run on a server, and downloads its artifacts, both as streams. */
+/** Uploads a remote run's files and downloads its artifacts, both as streams. */
 import type { ProcessRecord } from "#client/client.ts";
 import type { RunOptions } from "#client/runs.ts";
 import { visibleLine } from "#client/visible-text.ts";
@@ -7,7 +7,7 @@ import { Failure, toFailure } from "../failure.ts";
 import type { Session } from "../session.ts";
 import { type FolderFile, writeArtifact } from "./folder.ts";
 
-/** Concurrent transfers. A server accepts 8 of one key. */
+/** Concurrent transfers. A server accepts 8 per key. */
 const MAX_UPLOADS = 4;
 /** Longer texts would fill the request that submits the script. */
 const MAX_INLINE_CHARACTERS = 16 * 1024;
@@ -42,7 +42,10 @@ export async function uploadFiles(
   return given;
 }
 
-/** Writes what the run left into a folder; answers the failure of it. What a server says is not believed: names are checked, and sizes have to fit. */
+/**
+ * Writes a run's artifacts into a folder and returns the Failure, if any. The server's response is not trusted: names
+ * are checked, and sizes must match.
+ */
 export async function downloadArtifacts(
   { client, url }: Session,
   { id, artifacts }: Pick<ProcessRecord, "id" | "artifacts">,
@@ -51,7 +54,7 @@ export async function downloadArtifacts(
   const written = createArtifactWriter(folder, `Process ${id}`, url);
   for (const { name, size } of artifacts) {
     await written.add(name, async () => {
-      // Before it becomes part of an address.
+      // Checked before the name becomes part of a URL.
       const wrong = checkFileName(name);
       if (wrong !== null) throw new Error(`the name ${wrong}.`);
       return withSize(await client.downloadArtifact(id, name), size);
@@ -84,7 +87,7 @@ export function createArtifactWriter(folder: string, run: string, url: string) {
   };
 }
 
-/** @throws if the size differs from the announced one. */
+/** @throws Error if the size differs from the announced one */
 async function* withSize(content: AsyncIterable<Uint8Array>, size: number): AsyncGenerator<Uint8Array> {
   let seen = 0;
   for await (const bytes of content) {

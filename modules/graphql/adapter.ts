@@ -1,6 +1,6 @@
 /**
  * GraphQL endpoints as services: one tool per query and mutation field, each with one operation that is posted. The
- * library is loaded at its first use, because many servers have no such service.
+ * library is loaded on first use, because many servers have no such service.
  */
 import { createAdapter, mustWaitForSecrets } from "#modules/shared/adapter.ts";
 import { quoteForeign } from "#modules/shared/failures.ts";
@@ -20,7 +20,7 @@ const MAX_SERVICE_DESCRIPTION_CHARACTERS = 4000;
 const MAX_GENERATE_MS = 60_000;
 const GENERATION_LIMITS = { maxHeapMb: 768, maxYoungHeapMb: 64, maxWaiting: 100, idleMs: 10_000 };
 
-/** For a service whose endpoint has not sent its schema yet: it has no tools either. */
+/** Schema of a service without tools, whose endpoint has not sent its own yet. */
 const NO_SCHEMA = "type Query { none: Boolean }";
 
 interface Host {
@@ -31,7 +31,6 @@ interface Host {
 interface Service {
   endpoint: Endpoint;
   operations(): Promise<Operations>;
-  /** Aborts calls in progress. */
   gone: AbortController;
 }
 
@@ -162,7 +161,7 @@ async function ask(
   }
 }
 
-/** `data` is the field's value. Throws the errors that the endpoint reports, even beside a value. */
+/** Returns the field's value. Throws the endpoint's errors, even if there is also a value. */
 function readResult(tool: ToolDomain, { data, errors, status }: GraphqlAnswer): unknown {
   const value = data?.[tool.field] ?? null;
   if (errors.length > 0) {

@@ -12,7 +12,7 @@ export const toolDomainSchema = z.object({
   document: z.string(),
   /** Variables have the names of the arguments. */
   variables: z.array(z.string()),
-  /** Parameter by which a caller selects fields, or null if there are none. */
+  /** Parameter with which a caller selects fields, or null if the type has none. */
   select: z.string().nullable(),
 });
 export type ToolDomain = z.infer<typeof toolDomainSchema>;

@@ -21,7 +21,6 @@ export const refuseSettings = (problem: string) => new GraphqlFailure("graphql_b
 
 const MAX_MESSAGE_CHARACTERS = 2000;
 
-/** Returns the message of a library's error about foreign input. */
 export function messageOf(error: unknown): string {
   if (error instanceof RangeError && /call stack/i.test(error.message)) return "it is nested too deeply";
   return quoteForeign(error instanceof Error ? error.message : String(error), MAX_MESSAGE_CHARACTERS);

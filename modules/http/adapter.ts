@@ -11,7 +11,6 @@ import { type Answer, nameOf, send } from "./send.ts";
 interface Service {
   timeoutMs: number;
   maxStreamMs: number;
-  /** Keyed by the name of the rule. */
   credentials: Map<string, Credential>;
 }
 
@@ -66,11 +65,11 @@ function makeCredential({ name, auth }: Rule, secret: unknown): Credential | und
     return { header: ["authorization", `Basic ${pair}`] };
   }
   const pasted = String(secret).trim();
-  // Accepts tokens pasted with `Bearer ` in front.
+  // Accepts tokens pasted with a leading `Bearer`.
   const text = auth.type === "bearer" ? pasted.replace(/^bearer\s+/i, "") : pasted;
   requireFindable(name, text);
   if (auth.type === "query") return { query: [auth.name, text] };
-  // A server would repeat other characters in bytes that redaction does not look for.
+  // A server would repeat other characters as bytes that redaction does not search for.
   if (!/^[\t\x20-\x7e]+$/.test(text)) {
     throw new Error(`secrets.${name} must be ASCII without line breaks.`);
   }
@@ -79,7 +78,7 @@ function makeCredential({ name, auth }: Rule, secret: unknown): Credential | und
   return { header: ["authorization", `Bearer ${text}`] };
 }
 
-/** Redaction does not look for shorter credentials, so a script would see one that a server repeats. */
+/** Redaction does not search for shorter credentials, so a script would see one that a server repeats. */
 function requireFindable(name: string, text: string): void {
   if (text.trim().length >= MIN_CREDENTIAL_CHARACTERS) return;
   throw new Error(

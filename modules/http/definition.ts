@@ -1,4 +1,4 @@
-/** Turns a definition into a service: each rule is a tool that makes the matching requests of `fetch`. */
+/** Turns a definition into a service: each rule is a tool that makes the matching `fetch` requests. */
 import { z } from "zod";
 import { toSettingsSchema } from "#modules/shared/settings.ts";
 import type { JSONSchema, ServiceDefinition, ToolDefinition } from "#sdk";
@@ -25,13 +25,13 @@ export const configSchema = z.strictObject({
     ),
 });
 
-/** Redaction does not look for shorter ones. */
+/** Redaction does not search for shorter credentials. */
 export const MIN_CREDENTIAL_CHARACTERS = 8;
 const secretText = z.string().min(MIN_CREDENTIAL_CHARACTERS).max(8192);
 /** One of the two may be empty: some servers take a key as the user name, without a password. */
 const basicSchema = z.strictObject({ username: z.string().max(1000), password: z.string().max(8192) });
 
-/** One optional secret per rule, under its name. A rule without its secret makes no request. */
+/** One optional secret per rule, under the rule's name. A rule without its secret makes no request. */
 export function secretsSchemaOf(rules: readonly Rule[]) {
   const fields = rules.flatMap(({ name, auth }) =>
     auth === undefined
@@ -56,13 +56,13 @@ export function define(text: string): ServiceDefinition {
 }
 
 function toTool(rule: Rule): ToolDefinition {
-  // Kept apart, so that editing the description does not count as changing what is allowed.
+  // Separate, so that editing the description does not count as changing what is allowed.
   const { description, ...allowed } = rule;
   const sentences = describeRule(rule).join(" ");
   return {
     id: rule.name,
     name: `fetch: ${rule.methods.join(", ")} ${rule.origins[0]}${rule.pathPrefix}${rule.origins.length > 1 ? " …" : ""}`,
-    // Quoted and last, so that it cannot pass for one of our sentences or hide them.
+    // Quoted and last, so that it can neither pass for one of our sentences nor hide them.
     description:
       description === undefined
         ? sentences

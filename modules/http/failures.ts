@@ -1,4 +1,4 @@
-/** Errors of definitions and calls. They contain no secret and no query string. */
+/** Definition and call errors. They contain no secret and no query string. */
 import { AdapterFailure, findRefusal, findSystemCode } from "#modules/shared/failures.ts";
 
 export type CallErrorCode =
@@ -24,8 +24,8 @@ export class DefinitionError extends Error {
 }
 
 /**
- * Describes a transport failure; `what` names the request without its query. Quotes the cause only if it is a refusal
- * of the egress guard: others may quote the request.
+ * Describes a transport failure; `what` names the request without its query. Quotes the cause only if it is an egress
+ * error: others may quote the request.
  */
 export function describeTransportFailure(error: unknown, what: string): HttpError {
   const refusal = findRefusal(error);

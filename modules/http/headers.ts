@@ -1,10 +1,10 @@
 /** Decides which headers a script may send, and which headers of a response it sees. */
 
 export const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-/** RFC 9110 without line breaks. */
+/** RFC 9110 field value without line breaks. */
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-/** Set by the URL, the rule and the connection: they say who asks whom, and where a message ends. */
+/** Set by the URL, the rule and the connection: they identify the caller and server, and where a message ends. */
 const RESERVED = new Set([
   // Redaction works only on codings that the host can decode.
   "accept-encoding",
@@ -17,7 +17,7 @@ const RESERVED = new Set([
   "host",
   "http2-settings",
   "keep-alive",
-  // CGI programs see it as the variable HTTP_PROXY.
+  // CGI programs see this header as the variable HTTP_PROXY.
   "proxy",
   "te",
   "trailer",
@@ -40,8 +40,8 @@ const RESERVED = new Set([
 const RESERVED_PREFIXES = ["proxy-", "sec-", "x-forwarded", "x-rewrite-"];
 
 /**
- * Tell a server behind a proxy who asks, or that the proxy has checked the request. A rule may send them, a script
- * may not.
+ * Tell a server behind a proxy who the client is, or that the proxy has checked the request. Rules may send these
+ * headers, scripts may not.
  */
 const OF_PROXIES = new Set([
   "client-ip",
@@ -81,10 +81,13 @@ const PREFIXES_OF_PROXIES = [
   "x-vouch-",
   "x-webauth-",
 ];
-/** Could make a server repeat a credential in a form that redaction misses: cut up, or encoded differently. */
+/**
+ * Headers that could make a server repeat a credential in a form that redaction misses: split, or encoded
+ * differently.
+ */
 const OF_FORM = new Set(["a-im", "accept-charset", "if-range", "range"]);
 
-/** Servers that turn headers into variables treat `_` as `-`, some of them any other character too. */
+/** Servers that turn headers into variables treat `_` as `-`, and some of them any other character too. */
 export function foldHeader(name: string): string {
   return name.toLowerCase().replace(/[^a-z0-9]/g, "-");
 }
@@ -108,7 +111,7 @@ export function findScriptHeaderProblem(name: string, value: string, hasCredenti
   return findHeaderProblem(name, value);
 }
 
-/** Returns why a header cannot be sent, without its value, or null. */
+/** Returns why a header cannot be sent, without quoting its value, or null. */
 export function findHeaderProblem(name: string, value: string): string | null {
   if (!HEADER_NAME.test(name)) return `${JSON.stringify(name.slice(0, 100))} is not a header name.`;
   if (isReservedHeader(name)) {
@@ -118,7 +121,7 @@ export function findHeaderProblem(name: string, value: string): string | null {
   return `the value of the header ${name} has a character that is not allowed in headers, such as a line break.`;
 }
 
-/** Headers of the connection (RFC 9110, 7.6.1), and cookies, which a script could not send back. */
+/** Connection headers (RFC 9110, 7.6.1), and cookies, which a script could not send back. */
 const NOT_SHOWN = new Set([
   "connection",
   "keep-alive",

@@ -1,6 +1,6 @@
 /**
- * Makes one request from a rule and a script's parameters, and refuses what the rule does not allow: callers may name
- * the tool directly, without `fetch`.
+ * Builds one request from a rule and a script's parameters, and rejects what the rule does not allow: callers may
+ * name the tool directly, without `fetch`.
  */
 import { findMismatch, isBelow, readRequestUrl } from "#modules/shared/fetch-scope.ts";
 import type { CallFiles, FileContent } from "#sdk";
@@ -16,7 +16,7 @@ export type Redirect = "follow" | "manual" | "error";
 export type Body = Uint8Array<ArrayBuffer> | Pick<FileContent, "size" | "stream">;
 
 export interface Request {
-  /** Without the credential. */
+  /** Does not contain the credential. */
   url: URL;
   method: string;
   headers: Headers;
@@ -24,7 +24,7 @@ export interface Request {
   redirect: Redirect;
 }
 
-/** @throws HttpError that names what cannot be sent; the host's error if a file does not exist */
+/** @throws HttpError that names what cannot be sent, or the host's error if a file does not exist */
 export async function prepareRequest(
   rule: Rule,
   credential: Credential | undefined,
@@ -65,7 +65,7 @@ export function sizeOf(body: Body | undefined): number {
   return "stream" in body ? body.size : body.byteLength;
 }
 
-/** Returns the target of a redirect, or null if the rule does not allow that request. */
+/** Returns the redirect target, or null if the rule does not allow that request. */
 export function readTarget(
   rule: Rule,
   credential: Credential | undefined,

@@ -7,7 +7,7 @@ import { findHeaderProblem, foldHeader, HEADER_NAME, isReservedHeader } from "./
 const MIB = 1024 * 1024;
 const MAX_RULES = 100;
 export const METHODS = ["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"] as const;
-/** Change nothing on a server that follows the standard. */
+/** Methods that change nothing on a server that follows the standard. */
 const SAFE_METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
 
 const headerName = z.string().regex(HEADER_NAME, "expected the name of a header").max(100);
@@ -92,7 +92,7 @@ export function readDefinition(text: string): Definition {
   return definition;
 }
 
-/** Names a rule by its name if it has one: `rules.read.origins.0`. */
+/** Identifies a rule by its name if it has one: `rules.read.origins.0`. */
 function placeOf(value: unknown, path: readonly PropertyKey[]): string {
   const [list, index, ...rest] = path;
   if (list !== "rules" || index === undefined) return path.map(String).join(".") || "the definition";
@@ -155,7 +155,7 @@ function checkRule({ name, auth, origins, headers }: Rule): void {
   }
 }
 
-/** A request that matches two rules is refused, so no two rules may overlap. */
+/** A request that matches two rules is rejected, so no two rules may overlap. */
 function checkPair(one: Rule, other: Rule): void {
   if (one.name === other.name) throw new DefinitionError(`Two rules have the name ${one.name}.`);
   const origin = one.origins.find((known) => other.origins.includes(known));

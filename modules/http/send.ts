@@ -11,7 +11,7 @@ import type { Rule } from "./rules.ts";
 const MAX_REDIRECTS = 5;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 const WITHOUT_BODY: ReadonlySet<number> = new Set([101, 204, 205, 304]);
-/** Codings that fetch decodes. It decodes nothing if the list contains any other. */
+/** Codings that fetch decodes. If the list contains any other, it decodes nothing. */
 const DECODED: ReadonlySet<string> = new Set(["gzip", "x-gzip", "deflate", "br", "zstd"]);
 
 export interface Sending {
@@ -20,7 +20,7 @@ export interface Sending {
   credential: Credential | undefined;
   warn: InvokeInput["warn"];
   maxStreamMs: number;
-  /** Saves a body that is too large to be inline. Without it every body is inline. */
+  /** Saves a body that is too large to be inline. If absent, every body is inline. */
   save: InvokeInput["save"];
   openStream: InvokeInput["openStream"];
   onStreaming(status: number): void;
@@ -38,7 +38,7 @@ export interface Answer {
   body: null | { text: string } | { base64: string } | { file: string; size: number } | { streamed: number };
 }
 
-/** @throws HttpError without a response, the signal's reason on abort */
+/** @throws HttpError if there is no response, or the signal's reason on abort */
 export async function send(request: Request, sending: Sending): Promise<Answer> {
   const what = nameOf(request);
   try {
@@ -57,7 +57,7 @@ export async function send(request: Request, sending: Sending): Promise<Answer> 
   }
 }
 
-/** Leaves out the query, which may be long or secret. */
+/** Omits the query, which may be long or secret. */
 export function nameOf({ method, url }: Pick<Request, "method" | "url">): string {
   return `${method} ${url.origin}${url.pathname.slice(0, 500)}`;
 }
@@ -110,7 +110,7 @@ async function follow(request: Request, sending: Sending, what: string): Promise
   }
 }
 
-/** A known length avoids chunked encoding, which some servers refuse. */
+/** A known length avoids chunked encoding, which some servers reject. */
 function lengthOf(body: Body | undefined): [string, string][] {
   return body !== undefined && "stream" in body ? [["content-length", String(body.size)]] : [];
 }
@@ -172,7 +172,7 @@ async function readBody(
   }
 }
 
-/** Resolves once the script has read the whole body or closed it. */
+/** Resolves once the script has read the complete body or closed it. */
 async function pass(
   pieces: AsyncIterable<Uint8Array>,
   answer: object,
@@ -204,7 +204,7 @@ async function requireDecoded(response: Response, what: string): Promise<void> {
   );
 }
 
-/** Counts after decompression, while the body arrives. */
+/** Counts bytes after decompression, as they arrive. */
 async function* limitBytes(
   body: IncomingBody,
   response: Response,
@@ -227,7 +227,7 @@ function tooLarge({ status }: Response, { name, maxResponseBytes }: Rule, what: 
   );
 }
 
-/** Prefers text, in which secrets are found; base64 for bytes that are not UTF-8. */
+/** Prefers text, in which secrets are found; uses base64 for bytes that are not UTF-8. */
 function encode(bytes: Buffer): { text: string } | { base64: string } {
   try {
     return { text: new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes) };

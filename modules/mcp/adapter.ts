@@ -1,6 +1,6 @@
 /**
- * MCP servers as services: asks a server for its tools once, keeps one connection per service, calls tools over it.
- * The libraries are loaded at their first use, because many servers have no such service.
+ * MCP servers as services: lists a server's tools once, keeps one connection per service, and calls tools over it.
+ * The libraries are loaded on first use, because many servers have no such service.
  */
 import { createHash } from "node:crypto";
 import { createAdapter, mustWaitForSecrets } from "#modules/shared/adapter.ts";
@@ -111,7 +111,7 @@ export function createMcpAdapter(): AdapterModule {
   });
 }
 
-/** Ids of the service's tools by the server's names. */
+/** Returns the service's tool ids by the server's tool names. */
 function readIds(given: DefinitionContext | undefined): Map<string, string> {
   const ids = new Map<string, string>();
   for (const [id, { adapterDomain }] of Object.entries(given?.tools ?? {})) {
@@ -147,7 +147,9 @@ function refuseStdio({ context }: Host, definition: ServerDefinition): void {
   );
 }
 
-/** A program gets its secrets as variables: any other way to start it may start another program. */
+/**
+ * A program gets its secrets as environment variables, so the secrets are bound to the exact command that starts it.
+ */
 function originOf(definition: ServerDefinition): string {
   if (definition.transport === "http") return new URL(definition.url).origin;
   const { command, args, env } = definition;
@@ -156,7 +158,7 @@ function originOf(definition: ServerDefinition): string {
   return `program ${quoteForeign(command, 200)} (arguments and environment ${hash})`;
 }
 
-/** Merges a definition with the settings of its service, or with default settings if the service is new. */
+/** Merges a definition with its service's settings, or with default settings if the service is new. */
 function resolveServer(
   definition: ServerDefinition,
   given: Pick<ServiceState, "config" | "secrets"> | undefined,

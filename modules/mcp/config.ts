@@ -45,5 +45,4 @@ export const stdioSecretsSchema = z.strictObject({
     .describe("Environment variables of the program, besides those of the definition."),
 });
 
-/** Headers of the protocol, in addition to those of HTTP. */
 export const PROTOCOL_HEADERS = ["last-event-id", "mcp-protocol-version", "mcp-session-id"];

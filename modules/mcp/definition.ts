@@ -1,4 +1,4 @@
-/** Reads a definition of this adapter: the address of a server, or the command that starts it. */
+/** Reads an MCP definition: a server's address, or the command that starts it. */
 import { z } from "zod";
 import { findUrlProblem } from "#modules/shared/settings.ts";
 import { isJsonObject, isRawInteger, type JSONSchema } from "#sdk";
@@ -41,7 +41,7 @@ export const toolDomainSchema = z.object({
   name: z.string(),
   /** True if the server promises structured content. */
   structured: z.boolean(),
-  /** Top level of the output schema, used to decide how a text is read. */
+  /** Top level of the output schema, used to decide how text is read. */
   outline: z
     .object({ types: z.array(z.string()).optional(), required: z.array(z.string()).optional() })
     .optional(),

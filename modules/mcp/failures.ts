@@ -18,7 +18,7 @@ export class McpFailure extends AdapterFailure<FailureCode> {
 
 export const refuseSettings = (problem: string) => new McpFailure("mcp_bad_settings", problem);
 
-/** Converts an error of the library or the transport. Refusals of the host's egress rules stay unchanged. */
+/** Converts an error from the MCP library or the transport. The host's egress errors stay unchanged. */
 export function toFailure(error: unknown): Error {
   if (error instanceof McpFailure) return error;
   const refusal = findRefusal(error);
@@ -52,19 +52,19 @@ export function toFailure(error: unknown): Error {
   });
 }
 
-/** Recognises the library's error by name, because the library may not be loaded yet. */
+/** Recognizes the library's error by name, because the library may not be loaded yet. */
 function isProtocolError(error: unknown): error is Error & { code: number } {
   return (
     error instanceof Error && error.name === "McpError" && "code" in error && typeof error.code === "number"
   );
 }
 
-/** Defined by the library, not by the protocol. */
+/** Defined by the MCP library, not by the protocol. */
 const CONNECTION_CLOSED = -32000;
 const REQUEST_TIMEOUT = -32001;
 
 function fromProtocol(error: Error & { code: number }): McpFailure {
-  // The library puts its own prefix before the server's words.
+  // Removes the prefix that the library adds to the server's message.
   const text = quoteForeign(error.message.replace(/^MCP error -?\d+: /, ""));
   if (error.code === CONNECTION_CLOSED) {
     return new McpFailure("mcp_connection_lost", "The connection ended before the server answered.");

@@ -31,7 +31,7 @@ import type { Bytes, GenerationAnswer, GenerationJob } from "./generate/generati
 
 const GENERATION_LIMITS = {
   maxHeapMb: 384,
-  /** Small: most of what is read soon becomes garbage, and this bounds the server's peak memory. */
+  /** Kept small: most of what is read soon becomes garbage, and this bounds the server's peak memory. */
   maxYoungHeapMb: 8,
   maxRunMs: 30_000,
   maxWaiting: 100,
@@ -95,7 +95,7 @@ export function createOpenApiAdapter(): AdapterModule {
       }
       for (const scheme of schemes) {
         if (scheme.kind !== "oauth2" || scheme.tokenUrl === undefined) continue;
-        // The client's secret itself goes only to the token URL.
+        // The client secret itself goes only to the token URL.
         add(resolveTokenUrl(scheme.tokenUrl, base), "tokens of scheme", scheme.name);
       }
       return [...found.values()];
@@ -125,15 +125,15 @@ function bundlingIn(thread: JobThread<GenerationJob, GenerationAnswer>): Bundlin
 type WithoutDocument<Job> = Job extends unknown ? Omit<Job, "document"> : never;
 
 /**
- * Runs in its own thread, one document at a time: a document that takes all memory or all time ends its thread, and
- * the server continues. @throws DocumentError
+ * Runs in its own thread, one document at a time: a document that exhausts memory or time ends its thread, and the
+ * server continues. @throws DocumentError
  */
 async function runJob(
   thread: JobThread<GenerationJob, GenerationAnswer>,
   job: WithoutDocument<GenerationJob>,
   text: string,
 ): Promise<GenerationAnswer> {
-  // Transfer bytes: a string would be copied twice, at two bytes a character.
+  // Transfers bytes: a string would be copied twice, at two bytes per character.
   const document = new TextEncoder().encode(text);
   const end = await thread.run({ ...job, document }, GENERATION_LIMITS.maxRunMs, {
     transfer: [document.buffer],

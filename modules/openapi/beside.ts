@@ -1,4 +1,4 @@
-/** Reads the files that a downloaded document refers to, one after another, and has them bundled. */
+/** Reads the files that a downloaded document refers to, one after another, and bundles them. */
 import type { DefinitionSource } from "#sdk";
 import { MAX_TRIED_FILES } from "./domain.ts";
 import { DocumentError } from "./failures.ts";
@@ -9,7 +9,7 @@ export interface Bundling {
   bundle(url: string, text: string, found: FoundFile[]): Promise<string>;
 }
 
-/** Returns a document that stands alone, or cannot be read, unchanged. @throws DocumentError */
+/** Returns the document unchanged if it stands alone or cannot be read. @throws DocumentError */
 export async function bundleDefinition(
   { scan, bundle }: Bundling,
   text: string,

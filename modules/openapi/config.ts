@@ -50,7 +50,7 @@ export const commonFields = {
 const serviceConfigSchema = z.looseObject({
   ...commonFields,
   serverUrl: z.string().optional(),
-  // Checked when the filter is applied: an invalid filter must not stop calls.
+  // Checked only when the filter is applied: an invalid filter must not stop calls.
   operationFilter: z.unknown().optional(),
 });
 
@@ -92,9 +92,9 @@ export function readServiceConfig(raw: unknown): ServiceConfig {
 }
 
 /**
- * Returns the base URL of an operation, without a slash at its end. The setting `serverUrl` replaces the whole URL,
- * or only its origin if the document's URL is relative and the setting has no path. @throws Error that names the
- * missing or invalid setting
+ * Returns an operation's base URL, without a trailing slash. The setting `serverUrl` replaces the complete URL, or
+ * only its origin if the document's URL is relative and the setting has no path. @throws Error that names the missing
+ * or invalid setting
  */
 export function resolveServer(server: ServerPlan, config: ServiceConfig): string {
   const filled = fillVariables(server, config);

@@ -1,6 +1,6 @@
 /**
- * A definition's data for calls: plain data, written by generate/ and read by call/. The host stores it in plain
- * text, so it is parsed when a service is hydrated.
+ * A definition's data for calls: written by generate/ and read by call/. The host stores it as plain text, so it is
+ * parsed when a service is hydrated.
  */
 import { z } from "zod";
 
@@ -9,7 +9,7 @@ export const PATH_STYLES = ["simple", "label", "matrix"] as const;
 export const SLOTS = { path: "path", query: "query", header: "headers", cookie: "cookies" } as const;
 export type ParameterPlace = keyof typeof SLOTS;
 
-/** Says how a parameter or form field becomes text. Absent members have OpenAPI's default. */
+/** How a parameter or form field becomes text. Absent members have OpenAPI's default. */
 const parameterPlan = z.object({
   in: z.enum(["path", "query", "header", "cookie"]),
   name: z.string(),
@@ -22,7 +22,7 @@ export type ParameterPlan = z.infer<typeof parameterPlan>;
 
 const fieldPlan = z.object({
   name: z.string(),
-  /** The value is a file, or a list of files: `{filename, contentType, base64}`. */
+  /** True if the value is a file, or a list of files: `{filename, contentType, base64}`. */
   file: z.boolean().optional(),
   contentType: z.string().optional(),
   style: z.enum(QUERY_STYLES).optional(),
@@ -42,13 +42,13 @@ const bodyPlan = z.object({
 export type BodyPlan = z.infer<typeof bodyPlan>;
 
 /**
- * A document may name millions of files, and each request costs the server's own thread. The host's limit is lower
- * still.
+ * Maximum number of referenced files to request: a document may name millions, and each request costs time on the
+ * server's main thread. The host's limit is lower still.
  */
 export const MAX_TRIED_FILES = 200;
 
 const serverPlan = z.object({
-  /** May be relative, and may contain `{name}` of its variables. */
+  /** May be relative and contain `{name}` placeholders for its variables. */
   url: z.string(),
   base: z.string().optional(),
   variables: z.array(z.object({ name: z.string(), default: z.string().optional() })).optional(),
@@ -56,7 +56,8 @@ const serverPlan = z.object({
 export type ServerPlan = z.infer<typeof serverPlan>;
 
 /**
- * Alternatives, best first. Each lists schemes that are all needed; an empty list means a call without credentials.
+ * Alternatives in order of preference. Each lists schemes that are all required; an empty list allows a call without
+ * credentials.
  */
 const securityPlan = z.array(
   z.array(z.object({ scheme: z.string(), scopes: z.array(z.string()).optional() })),

@@ -1,4 +1,4 @@
-/** Errors of a call: a message, a code, sometimes an HTTP status. Never a secret, never a query string. */
+/** Call errors: a message, a code and sometimes an HTTP status. Never contain a secret or a query string. */
 import { AdapterFailure, causesOf, findRefusal, findSystemCode } from "#modules/shared/failures.ts";
 
 export type CallErrorCode =
@@ -24,7 +24,7 @@ export class CallError extends AdapterFailure<CallErrorCode> {
   }
 }
 
-/** The document is refused. The message is for the operator who installs it. */
+/** Rejects a document. The message is for the operator who installs it. */
 export class DocumentError extends Error {
   override name = "DocumentError";
 }
@@ -36,8 +36,8 @@ export function isConnectionReset(error: unknown): boolean {
 }
 
 /**
- * Describes a transport failure. `what` names the request without its query. Omits messages of the cause, except
- * those of the egress guard: they may quote the request.
+ * Describes a transport failure. `what` names the request without its query. Omits the cause's messages, which may
+ * quote the request, except those of the egress guard.
  */
 export function describeTransportFailure(error: unknown, what: string): CallError {
   const refusal = findRefusal(error);

@@ -1,5 +1,5 @@
 /**
- * Frame of an adapter: keeps services between set-up and teardown, and refuses calls of services it does not know.
+ * Base of every adapter: keeps services between setup and teardown, and rejects calls to services it does not know.
  */
 import type { z } from "zod";
 import type {
@@ -20,7 +20,7 @@ export interface AdapterParts<Host, Service, Tool> {
   /** Validates the `adapterDomain` of a tool. */
   toolSchema: z.ZodType<Tool>;
   refuse: Refuse;
-  /** Makes the error for a call of an unknown tool, if it differs. */
+  /** Makes the error for a call to an unknown tool, if it differs from the usual one. */
   refuseCall?: Refuse;
   /** The context's `fetch` is the only way out: it enforces the host's egress rules. */
   setup(context: AdapterSetupContext): Host;
@@ -29,7 +29,7 @@ export interface AdapterParts<Host, Service, Tool> {
   hydrate(host: Host, state: ServiceState, tools: ReadonlyMap<string, Tool>): Service | Promise<Service>;
   invoke(host: Host, service: Service, tool: Tool, input: InvokeInput): Promise<unknown>;
   savesAnswers?: boolean;
-  /** Frees the resources of a service that is removed or replaced. */
+  /** Frees the resources of a removed or replaced service. */
   release?(service: Service, why: "gone" | "replaced"): void | Promise<void>;
   stop?(): Promise<void>;
   secretOrigins(use: SecretUse): SecretDestination[] | Promise<SecretDestination[]>;
@@ -105,7 +105,7 @@ export function readTools<Tool>(
   );
 }
 
-/** Reports whether the server wants credentials that the service does not have yet. */
+/** Returns whether the server requires credentials that the service does not have yet. */
 export function mustWaitForSecrets(error: unknown, given: DefinitionContext | undefined): boolean {
   const wantsCredentials = error instanceof AdapterFailure && (error.status === 401 || error.status === 403);
   return wantsCredentials && (given === undefined || given.secretsWithheld === true);

@@ -1,4 +1,4 @@
-/** Headers of the connection, not of the response: RFC 9110, 7.6.1. */
+/** Headers that belong to the connection, not to the response: RFC 9110, 7.6.1. */
 const HOP_BY_HOP = [
   "connection",
   "keep-alive",

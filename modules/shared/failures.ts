@@ -1,10 +1,10 @@
-/** Errors of adapters: a code and a message without secrets and with bounded foreign text. */
+/** Adapter errors: a code and a message without secrets and with bounded foreign text. */
 
 export class AdapterFailure<Code extends string = string> extends Error {
   readonly code: Code;
   /** HTTP status of the server, if it responded. */
   readonly status?: number;
-  /** Response of the server: its members become members of the script's error. */
+  /** The server's response; its members become members of the script's error. */
   readonly answer?: object;
 
   constructor(
@@ -29,26 +29,26 @@ export function* causesOf(error: unknown): Generator<Error & { code?: unknown }>
   }
 }
 
-/** Returns the refusal of the host's egress rules, which the adapter passes on unchanged. */
+/** Returns the host's egress error, which the adapter passes on unchanged. */
 export function findRefusal(error: unknown): Error | undefined {
   return causesOf(error).find(({ code }) => code === "egress_refused");
 }
 
-/** Returns the innermost error code of the system or a library, such as `ECONNREFUSED`. */
+/** Returns the innermost error code from the system or a library, such as `ECONNREFUSED`. */
 export function findSystemCode(error: unknown): string | undefined {
   return [...causesOf(error)].map(({ code }) => code).find((code) => typeof code === "string");
 }
 
 /**
- * Makes foreign text storable and printable. A server's response to a call stays whole: the host cuts it after
- * removing secrets. `maxCharacters` is for text of a definition.
+ * Makes foreign text storable and printable. `maxCharacters` is for definition text only: a server's response to a
+ * call stays complete until the host has removed secrets and truncates it.
  */
 export function quoteForeign(text: string, maxCharacters = Number.POSITIVE_INFINITY): string {
   const clean = cleanText(text).trim();
   return clean.length > maxCharacters ? `${clean.slice(0, maxCharacters - 3).toWellFormed()}...` : clean;
 }
 
-/** Removes lone surrogates and all control characters but line breaks and tabs. */
+/** Removes lone surrogates and all control characters except line breaks and tabs. */
 export function cleanText(text: string): string {
   return text.toWellFormed().replaceAll(/[^\P{Cc}\n\t]/gu, " ");
 }

@@ -1,18 +1,17 @@
 /**
- * Matches requests of `fetch` with the scopes of tools. A URL is read here once, and the text that was checked is
- * sent. Refuses URLs that servers read in more than one way, so that no request reaches another path than its text
- * says.
+ * Matches `fetch` requests with tool scopes. A URL is parsed once here, and exactly the checked text is sent. Rejects
+ * URLs that servers interpret in more than one way, so that no request reaches a path other than the one it names.
  */
 import type { FetchScope } from "#sdk";
 
 const MAX_URL_CHARACTERS = 16_384;
 const MAX_DECODINGS = 4;
-/** First bytes of overlong UTF-8, which some servers read as ASCII: `%c0%ae` is a dot to them. */
+/** First bytes of overlong UTF-8, which some servers read as ASCII: they take `%c0%ae` for a dot. */
 const OVERLONG = /[\xc0\xc1]|\xe0[\x80-\x9f]|\xf0[\x80-\x8f]/;
 const CONTROL = /\p{Cc}/u;
-/** Only dots, even if a server drops the spaces around them. */
+/** A segment of only dots, even if a server drops the spaces around them. */
 const DOTS = /^\s*\.[.\s]*$/;
-/** Slashes, and characters that code pages of Windows map to one. */
+/** Slashes, and characters that Windows code pages map to one. */
 const SLASHES = /[/\\\u2044\u2215\u2216]/;
 /** Characters at which a server that decodes a path may end it, or a segment. */
 const ENDS = /[;?#]/;
@@ -22,7 +21,7 @@ export type ReadUrl = { url: URL } | { problem: string };
 /** Returns the URL without its fragment. `problem` completes "the URL …". */
 export function readRequestUrl(text: string): ReadUrl {
   if (text.length > MAX_URL_CHARACTERS) return { problem: `has more than ${MAX_URL_CHARACTERS} characters` };
-  // The parser drops tabs and line breaks, and takes a backslash for a slash.
+  // The URL parser drops tabs and line breaks, and takes a backslash for a slash.
   if (/[\p{Cc} \\]/u.test(text)) {
     return { problem: "contains a space, a control character or a backslash; percent-encode it" };
   }
@@ -39,7 +38,7 @@ export function readRequestUrl(text: string): ReadUrl {
 }
 
 /**
- * Returns how a server could leave the path by decoding it again, by dropping what follows `;`, `?` or `#` in a
+ * Returns how a server could leave the path: by decoding it again, by dropping what follows `;`, `?` or `#` in a
  * segment, or by reading `\` as `/`. Returns null if no segment leads upwards in any of these ways.
  */
 export function findPathProblem(path: string): string | null {
@@ -58,7 +57,7 @@ export function findPathProblem(path: string): string | null {
   return `has a path that is percent-encoded more than ${MAX_DECODINGS} times`;
 }
 
-/** `%2e` and `%u002e` are one byte, `%uff0e` a character. Returns null for overlong UTF-8. */
+/** Decodes `%2e` and `%u002e` as one byte, `%uff0e` as a character. Returns null for overlong UTF-8. */
 function decode(text: string): string | null {
   const bytes = Buffer.from(
     Buffer.from(text)
@@ -77,7 +76,7 @@ function decode(text: string): string | null {
 
 export type Mismatch = "origin" | "path" | "method";
 
-/** Returns null if the scope allows the request. `url` is the result of `readRequestUrl`; `method` is in capitals. */
+/** Returns null if the scope allows the request. `url` comes from `readRequestUrl`; `method` is in capitals. */
 export function findMismatch(scope: FetchScope, url: URL, method: string): Mismatch | null {
   if (!scope.origins.includes(url.origin)) return "origin";
   if (!isBelow(url.pathname, scope.pathPrefix)) return "path";
@@ -85,8 +84,8 @@ export function findMismatch(scope: FetchScope, url: URL, method: string): Misma
 }
 
 /**
- * Returns one text for all paths that servers may treat alike: decoded as often as possible, in lower case, without
- * empty segments, without what follows `;`, `?` or `#` in a segment, and without dots and spaces at its end. Use it
+ * Returns the same text for all paths that servers may treat alike: fully decoded, in lower case, without empty
+ * segments, without what follows `;`, `?` or `#` in a segment, and without dots and spaces at a segment's end. Use it
  * to find what may be below a prefix, never to prove it.
  */
 export function foldPath(path: string): string {

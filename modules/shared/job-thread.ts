@@ -1,22 +1,23 @@
 /**
- * A thread that does one job at a time, each within a time limit: exceeding it ends the thread, and the next job gets
- * a new one. It starts with its first job, ends when idle, and never keeps the process alive. (piscina 5.3 and
- * tinypool 2.2 never start a job that waits behind an aborted one, and count its time from when it was given.)
+ * A thread that does one job at a time, each within a time limit. A job that exceeds it ends the thread, and the next
+ * job gets a new one. The thread starts with its first job, ends when idle, and never keeps the process alive.
+ * (piscina 5.3 and tinypool 2.2 never start a job that waits behind an aborted one, and count its time from
+ * submission.)
  */
 import { type Transferable, Worker } from "node:worker_threads";
 
 export interface JobThreadLimits {
   maxHeapMb: number;
-  /** Heap for new objects. A small one trades speed for a lower peak of memory. */
+  /** Heap size for new objects. A small one trades speed for a lower memory peak. */
   maxYoungHeapMb?: number;
   idleMs: number;
-  /** Limits the number of waiting jobs. Without it the caller submits one at a time. */
+  /** Maximum number of waiting jobs. If absent, the caller submits one at a time. */
   maxWaiting?: number;
 }
 
 export type JobEnd<Answer> =
   | { kind: "answered"; answer: Answer }
-  /** `busy`: too many jobs wait. `memory`: the job exceeded its heap. `failed`: the thread crashed. */
+  /** `busy`: too many jobs are waiting. `memory`: the job exceeded its heap. `failed`: the thread crashed. */
   | { kind: "busy" | "memory" | "failed" | "stopped"; message: string }
   | { kind: "timeout"; message: string; maxMs: number };
 
@@ -27,7 +28,7 @@ export interface JobOptions {
 }
 
 export interface JobThread<Job, Answer> extends AsyncDisposable {
-  /** Runs jobs in order; `maxMs` counts from the job's turn. Rejects only for a job that cannot be sent. */
+  /** Runs jobs in order; `maxMs` counts from the job's turn. Rejects only if a job cannot be sent. */
   run(job: Job, maxMs: number, options?: JobOptions): Promise<JobEnd<Answer>>;
 }
 
@@ -47,7 +48,7 @@ function startWorker<Answer>(entry: URL, limits: JobThreadLimits, onEnd: () => v
       ...(limits.maxYoungHeapMb === undefined ? {} : { maxYoungGenerationSizeMb: limits.maxYoungHeapMb }),
     },
   });
-  // Loading the entry's imports can take longer than a job and does not count as the job's time.
+  // Loading the entry's imports can take longer than a job and does not count towards the job's time.
   const hasStarted = new Promise<void>((resolve) => {
     worker.once("message", () => resolve());
     worker.once("exit", () => resolve());
@@ -129,7 +130,7 @@ export function createJobThread<Job, Answer>(entry: URL, limits: JobThreadLimits
           ? runNow(job, maxMs, options)
           : { kind: "stopped" as const, message: "its owner is stopping" },
       );
-      // Drop the result, which may be large.
+      // Drops the result, which may be large.
       last = turn.then(
         () => {},
         () => {},

@@ -7,13 +7,12 @@ export interface CallLimits {
   onCancel(): Error;
 }
 
-/** A time limit that can be postponed. */
 export interface Timer {
   restart(): void;
   stop(): void;
 }
 
-/** The limit applies to the wait for each piece. */
+/** Applies the time limit to the wait for each piece. */
 export async function* limitWaits<T>(pieces: AsyncIterable<T>, timer: Timer): AsyncGenerator<T> {
   timer.restart();
   for await (const piece of pieces) {
@@ -24,9 +23,9 @@ export async function* limitWaits<T>(pieces: AsyncIterable<T>, timer: Timer): As
 }
 
 /**
- * Runs `work` with a signal that aborts when the time is up or one of `signals` does; then it rejects with that
- * reason, even if `work` throws another error. (By hand, because the signals of `AbortSignal.timeout` and `any` would
- * live on after each call.)
+ * Runs `work` with a signal that aborts when the time is up or one of `signals` aborts; then it rejects with that
+ * reason, even if `work` throws another error. (`AbortSignal.timeout` and `any` are not used because their signals
+ * would outlive each call.)
  */
 export async function withLimits<T>(
   { timeoutMs, signals, onTimeout, onCancel }: CallLimits,
@@ -59,7 +58,7 @@ export async function withLimits<T>(
 }
 
 /**
- * Settles as `promise` does, unless the signal aborts first. The work behind `promise` continues for others.
+ * Settles as `promise` does, unless the signal aborts first. The work behind `promise` continues for other callers.
  */
 export async function orAborted<T>(
   promise: Promise<T>,
@@ -80,8 +79,8 @@ export async function orAborted<T>(
 }
 
 /**
- * Returns the beginning of a body, within a time and a size, and closes its connection. `isWhole` is set if the body
- * ended by itself.
+ * Returns the beginning of a body, within limits of time and size, and closes its connection. `isWhole` is true if
+ * the body ended by itself.
  */
 export async function readFor(
   response: Response,
@@ -97,7 +96,7 @@ export async function readFor(
   }
 }
 
-/** Counts bytes after decompression while they arrive, and closes the connection beyond the bound. */
+/** Counts bytes after decompression as they arrive, and closes the connection when they exceed the limit. */
 export async function readBytes(
   response: Response,
   maxBytes: number,

@@ -31,15 +31,15 @@ export const httpSecretsSchema = z.strictObject({
 });
 export type HttpSecrets = z.infer<typeof httpSecretsSchema>;
 
-/** Converts to the JSON Schema of what operators write, in which defaults are optional. */
+/** Returns the JSON Schema of the settings that operators write, in which defaults are optional. */
 export function toSettingsSchema(schema: z.ZodType): JSONSchema {
   return z.toJSONSchema(schema, { io: "input" });
 }
 
-/** Makes the adapter's error from the message about a setting. */
+/** Creates the adapter's error from a message about a setting. */
 export type Refuse = (problem: string) => Error;
 
-/** Validates stored settings. The error names the place, never a value. */
+/** Validates stored settings. Errors name the setting, never its value. */
 export function readSettings<T>(schema: z.ZodType<T>, raw: unknown, what: string, refuse: Refuse): T {
   const parsed = schema.safeParse(raw);
   if (parsed.success) return parsed.data;
@@ -66,8 +66,8 @@ const HTTP_HEADERS =
   );
 
 /**
- * Returns the headers of every request, in lower case. Secret headers override configured ones. `own` are those of
- * the adapter's protocol. The error names a header that cannot be set, never its value.
+ * Returns the headers of every request, in lower case. Secret headers override configured ones. `own` lists headers
+ * of the adapter's protocol. Errors name a header that cannot be set, never its value.
  */
 export function makeHeaders(
   config: { headers?: Record<string, string> },

@@ -31,25 +31,27 @@ import { beginSlotRun } from "./slot-run.ts";
 
 const QUIET_MS = 10_000;
 const RUNS_PER_MEMORY_CHECK = 16;
-/** Detects a slot that a script took over; during a run it is watched more closely. */
+/** Interval that detects a slot taken over by a script; during a run it is watched more closely. */
 const STANDING_WATCH_MS = 250;
-/** Most runs end within a millisecond. Reading /proc starts later, and the CPU time used before counts in full. */
+/** Most runs end within a millisecond, so reading /proc starts later. CPU time used before that counts in full. */
 const FIRST_LOOK_MS = 15;
 const BYTES_PER_MB = 1024 * 1024;
-/** Isolates beside the prepared one: one for a run with another limit, one for making code caches. */
+/** Isolates beside the prepared one: one for a run with a different limit, one for creating code caches. */
 const MORE_ISOLATES = 2;
-/** V8 reserves this for the code of an isolate; it counts as data although little of it is used. */
+/** V8 reserves this for an isolate's code; it counts as data although little of it is used. */
 const CODE_RANGE_MB = 512;
-/** Applies to a single entry into an isolate, after the deadline of the supervisor. */
+/** Limits a single entry into an isolate, after the supervisor's deadline. */
 const BACKSTOP_MARGIN_MS = 5_000;
-/** Limit of a single entry in a run without a time limit. */
+/** Limits a single entry in a run without a time limit. */
 const MAX_ENTRY_MS = 24 * 3600 * 1000;
 
-/** Grants addons and, in the jail, calls of the kernel (`--allow-ffi`, for the wall). A slot drops both before it says `ready`. */
+/**
+ * Grants addons and, in the jail, FFI for system calls (`--allow-ffi`). A slot drops both before it sends `ready`.
+ */
 const SLOT_FLAGS = [
   "--permission",
   "--allow-addons",
-  // The library crashes in a process that was started from Node's own snapshot.
+  // isolated-vm crashes in a process that was started from Node's own snapshot.
   "--no-node-snapshot",
   "--no-experimental-sqlite",
   "--disable-sigusr1",
@@ -57,7 +59,7 @@ const SLOT_FLAGS = [
   "--no-warnings",
   "--openssl-config=/dev/null",
   ...V8_FLAGS,
-  // Isolates live too briefly for a concurrent compiler to help.
+  // Isolates are too short-lived for a concurrent compiler to help.
   "--no-concurrent-sparkplug",
 ] as const;
 
@@ -96,7 +98,7 @@ export async function openSlots(
     await openWall({ ...asked, nodePath: node.path, readable, cwd, paranoid: false, startsThreads: true }),
   );
   const { allowEval, allowWasm } = config;
-  // Applies to the whole life of a slot, and to memory that isolates do not count.
+  // Applies to a slot's entire life, and to memory that isolates do not count.
   const slotMb = config.maxMemoryMb + config.maxSlotGrowthMb;
   const launch: ChildLaunch = {
     nodePath: node.path,
@@ -152,7 +154,8 @@ export async function openSlots(
 }
 
 /**
- * Slots load this path without the library's loader, which reads files. @throws Error that names the expected build
+ * Slots load this path without isolated-vm's own loader, which reads files. @throws Error that names the expected
+ * build
  */
 function findNativeLibrary(): string {
   const root = dirname(createRequire(import.meta.url).resolve("isolated-vm/package.json"));
@@ -165,7 +168,7 @@ function findNativeLibrary(): string {
   );
 }
 
-/** A monitor whose watches start late. It reports zero for a run it never looked at. */
+/** A monitor whose watches start late. It reports zero for a run it never observed. */
 function createLateMonitor(): Monitor {
   const monitor = createMonitor();
   return {
@@ -241,7 +244,9 @@ function createRunOpener({ config, pool, wall, logger }: RunOpenerParts) {
   };
 }
 
-/** The slot reports why its isolate stopped and what it measured; everything else is the supervisor's outcome. */
+/**
+ * The slot reports why its isolate stopped and its measurements; everything else comes from the supervisor's outcome.
+ */
 function combine(
   outcome: RunOutcome,
   done: DoneParams | null,

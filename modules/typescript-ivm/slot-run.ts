@@ -1,4 +1,6 @@
-/** One run on a slot, as a child whose channel ends with the run. A slot that sends anything out of turn is killed. */
+/**
+ * One run on a slot, as a child whose channel ends with the run. A slot that sends anything out of turn is killed.
+ */
 import type { RunChild } from "#runner/host/supervisor.ts";
 import type { Child } from "#runner/pool/spawn.ts";
 import type { Channel, ChannelClose, ChannelListener } from "#runner/wire/channel.ts";
@@ -14,18 +16,18 @@ const NO_EXIT = { code: null, signal: null };
 export interface SlotRun {
   readonly child: RunChild;
   /**
-   * Returns the slot's measurements, or null if it died or was too late. Call it when the session of the run is over.
+   * Returns the slot's measurements, or null if it died or was too late. Call it when the run's session has ended.
    */
   finish(): Promise<DoneParams | null>;
-  /** Call it once the run was judged: only then may another one begin on the slot. Idempotent. */
+  /** Call it once the run was judged: only then may the next run begin on the slot. Idempotent. */
   release(): void;
   /** Resolves to `idle` if the slot can serve another run; otherwise it was killed. Never rejects. */
   readonly left: Promise<"idle" | "killed" | { fault: string }>;
 }
 
 /**
- * Opens a run on an idle slot. The first message over the channel must be `start`. The slot is released after it said
- * `idle` and the run was judged: the end of a run and `idle` may arrive in one read.
+ * Opens a run on an idle slot. The first message over the channel must be `start`. The slot is released after it sent
+ * `idle` and the run was judged: the run's end and `idle` may arrive in one read.
  */
 export function beginSlotRun(slot: Child, params: BeginParams): SlotRun {
   const { channel } = slot;
@@ -145,7 +147,7 @@ export function beginSlotRun(slot: Child, params: BeginParams): SlotRun {
     child: {
       pid: slot.pid,
       channel: runChannel,
-      /** A slot whose isolate is gone counts as ended. */
+      /** A slot whose isolate is disposed counts as ended. */
       get exited() {
         return isGone().then((gone) => (gone ? slot.exited : NO_EXIT));
       },
@@ -162,7 +164,7 @@ export function beginSlotRun(slot: Child, params: BeginParams): SlotRun {
     },
     release() {
       if (isReleased) return;
-      // Without a holder the run would never end.
+      // Nobody else would end the run.
       if (state === "running") kill();
       isReleased = true;
       leaveIfFree();

@@ -41,9 +41,7 @@ export const processConfigSchema = z.strictObject({
 });
 export type ProcessConfig = z.infer<typeof processConfigSchema>;
 
-/**
- * Validates the configuration and fills in defaults. @throws Error that names a setting in conflict with another one
- */
+/** Validates the configuration and fills in defaults. @throws Error that names conflicting settings */
 export function readConfig(raw: Record<string, unknown>): ProcessConfig {
   const config = processConfigSchema.parse(raw);
   requireMemoryOrder(config);

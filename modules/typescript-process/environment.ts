@@ -19,7 +19,7 @@ const QUIET_MS = 10_000;
 /** Files that a child needs from the build. */
 const BUILT = ["child.js", "realm.bin"];
 
-/** `folder` holds a build of the child; `test` says how the wall is tested, see WallOptions. */
+/** `folder` contains a build of the child; `test` says how the jail is tested, see WallOptions. */
 export function createProcessEnvironment(
   folder: string = DIST,
   { test = "apart" }: Pick<WallOptions, "test"> = {},

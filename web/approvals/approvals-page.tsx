@@ -1,4 +1,3 @@
-/** The inbox: what waits for a person, and what was decided. */
 import { useState } from "preact/hooks";
 import { describeOrigin } from "#client/visible-text.ts";
 import { Loaded, Settled } from "../parts/failure.tsx";

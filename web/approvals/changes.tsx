@@ -1,10 +1,10 @@
-/** Finds the differences between two JSON values, and shows them as signed lines, red and green. */
+/** Finds the differences between two JSON values, and shows them as red and green signed lines. */
 import { toPointer } from "../forms/settings-patch.ts";
 import { Plain } from "../parts/json-tree.tsx";
 import { type Approval, get, useResource } from "../server/api.ts";
 
 interface Change {
-  /** JSON Pointer; "" is the whole value. */
+  /** JSON Pointer; "" is the complete value. */
   path: string;
   before?: unknown;
   after?: unknown;
@@ -24,11 +24,9 @@ const CLASSES = { "+": "added", "-": "removed", " ": "" };
 
 interface ChangesProps {
   lines: readonly ChangedLine[];
-  /** Longer lines are cut. */
   maxCharacters?: number;
 }
 
-/** The first `MAX_LINES`. */
 export function Changes({ lines, maxCharacters = Number.POSITIVE_INFINITY }: ChangesProps) {
   return (
     <ol class="changes">
@@ -41,7 +39,6 @@ export function Changes({ lines, maxCharacters = Number.POSITIVE_INFINITY }: Cha
   );
 }
 
-/** `write`: how a value is written. */
 export function toLines(
   changes: readonly Change[],
   write: (value: unknown) => string = (value) => JSON.stringify(value) ?? "undefined",
@@ -58,7 +55,7 @@ export function toLines(
   });
 }
 
-/** A member that is absent on one side is absent in the change. At most `MAX_CHANGES`. */
+/** A member that is absent on one side is absent in the change. Returns at most `MAX_CHANGES`. */
 export function listChanges(before: unknown, after: unknown): Change[] {
   const changes: Change[] = [];
   compare(before, after, "", 0, changes);
@@ -94,7 +91,9 @@ async function readEarlier(approval: Approval, signal: AbortSignal): Promise<App
   return get("/approvals/{id}", { params: { path: { id: earlier.id } }, signal });
 }
 
-/** From the last approved call of the same tool, so that an unusual one among many alike stands out. */
+/**
+ * Compares with the last approved call of the same tool, so that an unusual call among many similar ones stands out.
+ */
 export function DifferencesFromBefore({ approval }: { approval: Approval }) {
   const isPending = approval.state === "pending";
   const { data: earlier } = useResource(
@@ -122,12 +121,12 @@ export function DifferencesFromBefore({ approval }: { approval: Approval }) {
   );
 }
 
-/** Two files of one name may differ in what they hold. */
+/** Two files with the same name may have different contents. */
 function contentsOf({ files }: Approval) {
   return Object.fromEntries(files.map(({ name, size, sha256 }) => [`file ${name}`, { size, sha256 }]));
 }
 
-/** Whole or not at all: two values that begin alike would look the same. */
+/** Never cut: two values that begin alike would look the same. */
 function writeWhole(value: unknown): string {
   const text = JSON.stringify(value) ?? "undefined";
   return text.length > MAX_VALUE_CHARACTERS ? `(${text.length} characters, see parameters)` : text;

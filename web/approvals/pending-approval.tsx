@@ -1,4 +1,4 @@
-/** One approval: who wants what with which parameters, what differs from before, and the decision. */
+/** One approval: who wants to make which call with which parameters, what differs from before, and the decision. */
 import { lazy, Suspense } from "preact/compat";
 import { useMemo, useState } from "preact/hooks";
 import { describeCall, describeOrigin, visibleJson, visibleText } from "#client/visible-text.ts";
@@ -24,11 +24,11 @@ const REMEMBER = [
 
 interface PendingApprovalProps {
   id: string;
-  /** Shows which process it belongs to. */
+  /** True to show which process the approval belongs to. */
   linked?: boolean;
 }
 
-/** Read once: what it asks for does not change, and once it is decided, its parent removes it. */
+/** Reads the approval once: its request never changes, and its parent removes it after the decision. */
 export function PendingApproval({ id, linked = false }: PendingApprovalProps) {
   const approval = useGet("/approvals/{id}", { params: { path: { id } } }, "until loaded");
   return (
@@ -109,7 +109,7 @@ export function StateOfApproval({ state }: Pick<Approval, "state">) {
   return <span class={`chip ${LOOKS[state]}`}>{state}</span>;
 }
 
-/** Longer parameters have to be shown whole, by a click, before they can be decided. */
+/** Longer parameters must be expanded in full before the approver can decide. */
 const MAX_AT_ONCE = 20_000;
 
 function sizeOf(value: unknown): number {
@@ -122,7 +122,7 @@ interface ParametersProps {
   showAll: () => void;
 }
 
-/** All of it in its order, nothing folded: a script must not be able to choose what is out of sight. */
+/** Shows everything in order, nothing folded: a script must not be able to choose what is out of sight. */
 function Parameters({ value, isWhole, showAll }: ParametersProps) {
   if (isWhole) return <Asked value={value} />;
   return (
@@ -230,7 +230,10 @@ function Decision({ approval, onDecided }: { approval: Approval; onDecided: () =
   );
 }
 
-/** With its texts made visible; null where hidden characters are in names or values, which an answer would have to repeat. */
+/**
+ * Returns the schema with hidden characters in its texts made visible. Null if names or values have any, because the
+ * response would have to repeat them.
+ */
 function visibleForm(schema: Record<string, unknown>): Record<string, unknown> | null {
   const mapTexts = (change: (text: string) => string) =>
     JSON.stringify(schema, (key, value: unknown) =>
@@ -240,7 +243,7 @@ function visibleForm(schema: Record<string, unknown>): Record<string, unknown> |
   return visibleJson(JSON.parse(bare)) === bare ? JSON.parse(mapTexts(visibleText)) : null;
 }
 
-/** Reads the answer to a question without a schema: JSON if it parses, otherwise text. */
+/** Reads the response to a question without a schema: JSON if it parses, otherwise text. */
 function readWords(text: string): unknown {
   if (text === "") return true;
   try {

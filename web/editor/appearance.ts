@@ -1,11 +1,11 @@
-/** How the editor looks: in the colours of the page, with the line marked at which a run failed. */
+/** The editor's appearance: the page's colours, and a mark on the line where a run failed. */
 import { HighlightStyle, syntaxHighlighting } from "@codemirror/language";
 import { type Diagnostic, setDiagnostics } from "@codemirror/lint";
 import { EditorSelection, StateEffect, StateField } from "@codemirror/state";
 import { Decoration, type DecorationSet, EditorView } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 
-/** Colours are variables of the page, so one theme is light and dark. */
+/** Colours are the page's CSS variables, so one theme works in light and dark. */
 const look = EditorView.theme({
   "&": { height: "100%", color: "var(--text)", backgroundColor: "transparent", fontSize: "13px" },
   ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "1.6", fontVariantLigatures: "none" },
@@ -56,13 +56,13 @@ const colours = HighlightStyle.define([
 
 export const editorTheme = [look, syntaxHighlighting(colours)];
 
-/** The page's policy lets in styles that carry it. */
+/** The page's content security policy admits only styles with this nonce. */
 export const styleNonce = EditorView.cspNonce.of(
   document.querySelector('meta[name="cyrnel-style-nonce"]')?.getAttribute("content") ?? "",
 );
 
 export interface MarkedError {
-  /** Counted from 1. */
+  /** 1-based. */
   line: number;
   column: number | null;
   message: string;
@@ -71,7 +71,7 @@ export interface MarkedError {
 const mark = StateEffect.define<number | null>();
 const lineMark = Decoration.line({ class: "cm-error-line" });
 
-/** Until the source is edited or another run starts. */
+/** Shown until the source is edited or another run starts. */
 export const errorLine = StateField.define<DecorationSet>({
   create: () => Decoration.none,
   update(marks, transaction) {
@@ -104,7 +104,7 @@ export function showError(view: EditorView, error: MarkedError | null): void {
   view.dispatch(setDiagnostics(view.state, [diagnostic]));
 }
 
-/** Counted from 1. */
+/** `line` is 1-based. */
 export function goToLine(view: EditorView, line: number): void {
   const found = view.state.doc.line(Math.min(Math.max(1, line), view.state.doc.lines));
   view.dispatch({

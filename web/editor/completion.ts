@@ -1,4 +1,4 @@
-/** Completes what the server declares: `tools.…`, `cyrnel.…`, the parameters of a call while they are written, imports. */
+/** Completes what the server declares: `tools.…`, `cyrnel.…`, call parameters, imports. */
 import {
   type Completion,
   type CompletionContext,
@@ -13,11 +13,11 @@ import type { PackageTypes } from "./packages.ts";
 const NAME = "[A-Za-z_$][\\w$]*";
 const CHAIN = new RegExp(`(${NAME}(?:\\s*\\??\\.\\s*${NAME})*)\\s*\\.\\s*[\\w$]*$`);
 const WORD = /[\w$]*$/;
-/** How far before the cursor a chain of names may begin. */
+/** Maximum distance before the cursor at which a chain of names may begin. */
 const MAX_CHAIN_CHARACTERS = 500;
 const VALID = /^[\w$]*$/;
 
-/** `read` may answer later: declarations may still be loading when the first letters are written. */
+/** `read` may resolve later: declarations may still be loading when the user starts typing. */
 export function completeDeclared(
   read: () => Promise<Declarations>,
   loadPackages: () => Promise<PackageTypes>,
@@ -65,7 +65,7 @@ function describe(member: Member, kind: Kind): Completion {
     type: isFunction ? "function" : kind === "global" ? "variable" : "property",
     detail,
     ...(doc !== "" && { info: () => Object.assign(document.createElement("div"), { textContent: doc }) }),
-    // Required ones come first.
+    // Required parameters come first.
     ...(kind === "key" && { apply: snippet(`${quote(name)}: #{}`), boost: isOptional ? 0 : 5 }),
     ...(kind === "global" && !isFunction && { boost: 2 }),
     ...(kind === "member" && takesObject && { apply: snippet(`${name}({ #{} })`) }),
@@ -90,7 +90,7 @@ function membersAt(declarations: Declarations, [first = "", ...rest]: string[]):
   return member === undefined ? [] : declarations.membersOf(member);
 }
 
-/** Null unless the cursor is at a name in the object that a declared call is given. */
+/** Returns null unless the cursor is at a property name in the argument of a declared call. */
 function parametersAt(context: CompletionContext, declarations: Declarations): readonly Member[] | null {
   const names: string[] = [];
   let node: SyntaxNode | null = syntaxTree(context.state).resolveInner(context.pos, -1);
@@ -117,7 +117,7 @@ function parametersAt(context: CompletionContext, declarations: Declarations): r
   }
 }
 
-/** How many arguments come before. */
+/** Returns the argument's 0-based position in the call. */
 function placeOf(argument: SyntaxNode): number {
   let place = 0;
   for (let before = argument.prevSibling; before !== null; before = before.prevSibling) {

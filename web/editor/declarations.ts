@@ -1,31 +1,28 @@
 /**
- * Reads the declarations that the server writes (`/tools/types.d.ts`) into what an editor completes: which members an
- * object has, what they are, and what a call takes. Made for that document; what it does not understand it leaves out.
+ * Reads the declarations that the server generates (`/tools/types.d.ts`) into completions: an object's members, their
+ * types, and a call's parameters. Handles only that document's syntax and skips anything else.
  */
 import type { SyntaxNode, Tree } from "@lezer/common";
 import { parser } from "@lezer/javascript";
 
 export interface Member {
   name: string;
-  /** Type as declared, cut to a line. */
   detail: string;
   doc: string;
-  /** Or a class. */
+  /** Also true for a class. */
   isFunction: boolean;
   isOptional: boolean;
-  /** Node that has its members: its type, or the body of a class. Null for a function. */
+  /** Node that has the members: the type, or a class body. Null for a function. */
   type: SyntaxNode | null;
-  /** Their types, in order. */
   parameters: readonly SyntaxNode[];
-  /** The namespace it was found in: names of types are looked up there first. */
+  /** The member's namespace: type names are looked up there first. */
   scope: string;
 }
 
 export interface Declarations {
-  /** Describes a global, or one of its members. */
   globals: ReadonlyMap<string, Member>;
   membersOf(member: Member): readonly Member[];
-  /** Type of the parameter at this position, from 0. */
+  /** Returns members of the type of the parameter at this 0-based position. */
   membersOfParameter(member: Member, index: number): readonly Member[];
 }
 
@@ -39,7 +36,7 @@ export function readDeclarations(text: string): Declarations {
   const globals = new Map<string, Member>();
   const slice = (node: SyntaxNode) => text.slice(node.from, node.to);
 
-  /** `doc`: the comment before the node. */
+  /** `doc` is the comment before the node. */
   function visit(node: SyntaxNode, scope: string, doc = ""): void {
     let before = doc;
     for (let child = node.firstChild; child !== null; child = child.nextSibling) {
@@ -107,7 +104,7 @@ export function readDeclarations(text: string): Declarations {
       case "UnionType":
         return childrenOf(node).flatMap((child) => resolve(child, scope, depth + 1));
       case "ParameterizedType": {
-        // CyrnelInvocable<…>: each tool with `invoke`; the tool itself is close enough.
+        // CyrnelInvocable<…> adds `invoke` to each tool; completing the tool itself is close enough.
         const inner = node.getChild("TypeArgList") ?? node.lastChild;
         return inner === null ? [] : childrenOf(inner).flatMap((child) => resolve(child, scope, depth + 1));
       }
@@ -131,7 +128,7 @@ export function readDeclarations(text: string): Declarations {
     let doc = "";
     for (let child = body.firstChild; child !== null; child = child.nextSibling) {
       if (child.name === "BlockComment") doc = readComment(slice(child));
-      // Reads the static members of a class only, because it is unknown which variables hold instances.
+      // Reads only the static members of a class, because it is unknown which variables contain instances.
       if (!/^(Property|Method)Type$/.test(child.name) && child.getChild("static") === null) continue;
       const name = child.getChild("PropertyDefinition");
       if (name) members.push(readMember(child, slice(name), doc, scope));
@@ -181,12 +178,15 @@ function readComment(text: string): string {
     .trim();
 }
 
-/** How the server declares the type of an input that it does not know. */
+/** The server's declaration of an input whose type it does not know. */
 const ANY_INPUT = "type CyrnelInput = any;";
 const MAX_INPUT_DEPTH = 8;
 const MAX_INPUT_MEMBERS = 100;
 
-/** Declarations in which `cyrnel.input` has the type of a schema or, without one, of an example. `undefined`: of neither. */
+/**
+ * Returns declarations in which `cyrnel.input` has the type of the schema or, without one, of the example. Without
+ * either, returns the text unchanged.
+ */
 export function declareInput(text: string, schema: JsonObject | null, example: unknown): string {
   if (schema === null && example === undefined) return text;
   const type = schema === null ? typeOfValue(example, 0) : typeOfSchema(schema, schema, 0);
@@ -199,7 +199,7 @@ function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Types it does not understand become `any`. */
+/** Unsupported types become `any`. */
 function typeOfSchema(schema: unknown, root: JsonObject, depth: number): string {
   if (!isObject(schema) || depth > MAX_INPUT_DEPTH) return "any";
   const { $ref, properties, required, items, type } = schema;

@@ -1,4 +1,4 @@
-/** The editor of scripts. Loaded when it is first shown. */
+/** The script editor. Loaded when it is first shown. */
 import {
   acceptCompletion,
   autocompletion,
@@ -29,7 +29,6 @@ import { completeDeclared } from "./completion.ts";
 import { type Declarations, declareInput, readDeclarations } from "./declarations.ts";
 import type { InstalledPackage, PackageTypes } from "./packages.ts";
 
-/** Methods of the editor for the page. */
 export interface EditorHandle {
   goToLine(line: number): void;
 }
@@ -37,10 +36,9 @@ export interface EditorHandle {
 interface EditorProps {
   initialText: string;
   onChange?: (text: string) => void;
-  /** Ctrl+Enter, on a Mac Command+Enter. */
+  /** Called on Ctrl+Enter, or Command+Enter on a Mac. */
   onRun?: () => void;
   error?: MarkedError | null;
-  /** The text of `/tools/types.d.ts`. */
   declarations?: string | null;
   /** Schema or example that types `cyrnel.input`. */
   input?: { inputSchema?: Record<string, unknown>; input?: unknown };
@@ -49,7 +47,7 @@ interface EditorProps {
   onReady: (handle: EditorHandle) => void;
 }
 
-/** Reading more would block the page noticeably. */
+/** Parsing longer declarations would block the page noticeably. */
 const MAX_DECLARATION_CHARACTERS = 3_000_000;
 
 export default function Editor(props: EditorProps) {
@@ -57,7 +55,7 @@ export default function Editor(props: EditorProps) {
   const view = useRef<EditorView | null>(null);
   const current = useRef(props);
   current.current = props;
-  /** Stays open while there are none. */
+  /** Stays pending until declarations have loaded. */
   const known = useRef(Promise.withResolvers<Declarations>());
   const { error = null, declarations: declared = null, input = {} } = props;
   const declarations = declared && declareInput(declared, input.inputSchema ?? null, input.input);
@@ -138,8 +136,8 @@ async function loadTypes({ name, version }: InstalledPackage): Promise<Record<st
 const WRAPPING = /^[([{'"`]$/;
 
 /**
- * A browser that replaces a selection by itself keeps the colours of what it removes in a style attribute, which the
- * page's policy refuses with a warning. So this does it in its place.
+ * When a browser replaces a selection itself, it keeps the removed text's colours in a style attribute, which the
+ * page's content security policy rejects with a warning. This handler replaces the selection instead.
  */
 const replaceSelection = EditorView.domEventHandlers({
   beforeinput(event, view) {
@@ -167,7 +165,7 @@ function editing(
     highlightActiveLineGutter(),
     placeholder("return await tools.…"),
     autocompletion({ override: [completeDeclared(known, packages)] }),
-    // Tab moves on, as everywhere on the page, unless a completion is offered.
+    // Tab moves the focus, as everywhere on the page, unless a completion is offered.
     Prec.highest(
       keymap.of([
         {

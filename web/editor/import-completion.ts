@@ -1,4 +1,4 @@
-/** Completes imports of packages: the package, the names in braces, and members of what was imported as a whole. */
+/** Completes package imports: the package, the names in braces, and members of namespace imports. */
 import type { Completion, CompletionContext, CompletionResult } from "@codemirror/autocomplete";
 import type { Exported, PackageTypes } from "./packages.ts";
 
@@ -9,10 +9,10 @@ const AFTER_BRACES = /^[^}]*\}\s*from\s*["']([^"'\n]+)["']/;
 const MEMBER = /(?:^|[^\w$.])([A-Za-z_$][\w$]*)\s*\.\s*[\w$]*$/;
 const IMPORT =
   /\bimport\s+(?:([A-Za-z_$][\w$]*)\s*,?\s*)?(?:\*\s*as\s+([A-Za-z_$][\w$]*)|\{([^}]*)\})?\s*from\s*["']([^"'\n]+)["']/g;
-/** How far before the cursor an import may begin. */
+/** Maximum distance before the cursor at which an import may begin. */
 const MAX_CHARACTERS = 2000;
 
-/** Null: the cursor is at nothing of the kind. */
+/** Returns null if the cursor is not in an import or at an imported name. */
 export async function completeImports(
   context: CompletionContext,
   load: () => Promise<PackageTypes>,
@@ -41,7 +41,7 @@ function answer(from: number, members: readonly Exported[]): CompletionResult | 
   return { from, validFor: VALID, options };
 }
 
-/** Package and export that a name of the script was imported from. */
+/** Returns the package and export from which the script imported a name. */
 function findImported(text: string, local: string): { specifier: string; name: string } | null {
   for (const [, whole, all, list = "", specifier = ""] of text.matchAll(IMPORT)) {
     if (local === all) return { specifier, name: "*" };

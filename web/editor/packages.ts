@@ -1,6 +1,6 @@
 /**
- * Knows the installed packages: their specifiers, their exports, and the members of namespace imports. It reads their
- * declarations, which load when a script names a package, and skips what it does not understand.
+ * Completions for installed packages: their specifiers, their exports, and the members of namespace imports. Package
+ * declarations load when a script first names the package; unsupported syntax is skipped.
  */
 
 export interface InstalledPackage {
@@ -9,23 +9,22 @@ export interface InstalledPackage {
   exports: readonly string[];
 }
 
-/** Declarations by file, as they lie below node_modules. */
+/** Returns declarations by file path below node_modules. */
 export type LoadTypes = (of: InstalledPackage) => Promise<Record<string, string>>;
 
 export interface Exported {
   name: string;
   kind: "function" | "class" | "variable" | "type" | "namespace";
-  /** Type as declared, cut to a line. */
   detail: string;
-  /** File of a namespace export. */
+  /** File whose exports a namespace export contains. */
   file: string | null;
 }
 
 export interface PackageTypes {
   specifiers(): string[];
-  /** Empty for what is not installed. */
+  /** Returns an empty list if the specifier is not installed. */
   exportsOf(specifier: string): Promise<readonly Exported[]>;
-  /** Names a script has imported: `z` for `import { z } from "zod"`, `*` for a namespace. */
+  /** `name` is the export that the script imported: `z` for `import { z } from "zod"`, `*` for a namespace. */
   membersOf(specifier: string, name: string): Promise<readonly Exported[]>;
 }
 
@@ -70,7 +69,7 @@ export function readPackages(installed: readonly InstalledPackage[], load: LoadT
 
 type Json = Record<string, unknown>;
 
-/** The declarations of a sub-path; its own, or those that others have published for it. */
+/** Returns the declaration file of a sub-path: the package's own, or the one published under @types. */
 function findEntry(files: Record<string, string>, name: string, path: string): string | null {
   for (const owner of [name, `@types/${name.replace(/^@/, "").replace("/", "__")}`]) {
     const manifest = readJson(files[`${owner}/package.json`]);
@@ -106,7 +105,7 @@ function readJson(text: string | undefined): Json | null {
   }
 }
 
-/** Declarations of a file of JavaScript lie beside it. */
+/** A JavaScript file's declarations are next to it. */
 function findFile(files: Record<string, string>, path: string): string | null {
   const bare = path.replace(/\.d\.[cm]?ts$|\.[cm]?[jt]sx?$/, "");
   const candidates = [

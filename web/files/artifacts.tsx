@@ -1,4 +1,4 @@
-/** Input files and artifacts of a run, each with a safe preview and a download. */
+/** A run's input files and artifacts, each with a safe preview and a download. */
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { visibleLine } from "#client/visible-text.ts";

@@ -1,4 +1,4 @@
-/** The files that a run is given: dropped or picked, named, removed. */
+/** Input files for a run: drop, pick, name or remove them. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { tell } from "../parts/action.tsx";
@@ -17,7 +17,7 @@ import {
   renameFile,
 } from "./given-files.ts";
 
-/** Runs add to what is stored, too. */
+/** Runs add to the stored bytes too, so the number is refreshed at this interval. */
 const STORED_PACE_MS = 30_000;
 const ONE = { params: { query: { limit: "1" } } } as const;
 
@@ -26,18 +26,18 @@ const hasFiles = ({ dataTransfer }: DragEvent) => dataTransfer?.types.includes("
 interface DropAreaProps {
   class: string;
   label: string;
-  /** Files were dropped; they are among the draft's. */
+  /** Called when files were dropped and added to the draft. */
   onDrop: () => void;
   children: ComponentChildren;
 }
 
-/** Takes files before what is inside does: an editor would insert their text. */
+/** Handles dropped files before its children do: an editor would insert their text. */
 export function DropArea({ class: name, label, onDrop, children }: DropAreaProps) {
-  /** Elements within that the pointer is over: each is entered before the one before is left. */
+  /** Number of nested elements under the pointer: each is entered before the previous one is left. */
   const depth = useRef(0);
   const [isOver, setOver] = useState(false);
   useEffect(() => {
-    // A file that is dropped beside it would be opened in place of the page.
+    // The browser would open a file dropped outside the area instead of the page.
     const stay = (event: DragEvent) => hasFiles(event) && event.preventDefault();
     document.addEventListener("dragover", stay);
     document.addEventListener("drop", stay);
@@ -110,7 +110,7 @@ export function FileFields() {
           hidden
           onChange={({ currentTarget }) => {
             addFiles(currentTarget.files ?? []);
-            // The same file may be picked again.
+            // Allows picking the same file again.
             currentTarget.value = "";
           }}
         />
@@ -120,7 +120,10 @@ export function FileFields() {
   );
 }
 
-/** How much of what it may the key keeps. Nothing where that cannot be read: uploads say why they are refused. */
+/**
+ * Shows how much of its storage limit the key uses. Shows nothing if that cannot be read: uploads report their own
+ * errors.
+ */
 function Stored() {
   const { data, reload } = useGet("/files", ONE, STORED_PACE_MS);
   useOnChange(doneUploads, reload);

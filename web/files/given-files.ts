@@ -1,6 +1,6 @@
 /**
- * The files of the draft: uploaded as soon as they are picked, and given to each run by their ids. The request is an
- * XMLHttpRequest, since fetch does not tell how much of a body is sent.
+ * The draft's files: uploaded as soon as they are picked, and passed to each run by id. Uploads use XMLHttpRequest,
+ * because fetch does not report upload progress.
  */
 import { computed, signal } from "@preact/signals";
 import { CyrnelError } from "#client/errors.ts";
@@ -9,25 +9,23 @@ import { key } from "../server/access.ts";
 import { endRefusedSession, fetchPath, type Process } from "../server/api.ts";
 import { SERVER_URL, waitForServer } from "../server/connection.ts";
 
-/** A key may have 8 uploads under way. */
+/** The server allows 8 concurrent uploads per key. */
 const MAX_AT_ONCE = 3;
 
 export interface GivenFile {
   /** Identifies a file on this page. */
   readonly key: number;
-  /** Name under which the script finds it. */
   name: string;
   size: number;
-  /** Null until it is uploaded. */
+  /** Null until the upload is complete. */
   id: string | null;
-  /** Bytes. */
   sent: number;
   error: unknown;
   readonly stop: AbortController;
 }
 
 export const givenFiles = signal<readonly GivenFile[]>([]);
-/** Changes when an upload is over. */
+/** Changes when an upload ends. */
 export const doneUploads = computed(() =>
   givenFiles.value
     .filter(({ id, error }) => id !== null || error !== null)
@@ -49,7 +47,7 @@ function add(name: string, size: number, id: string | null): GivenFile {
   return file;
 }
 
-/** Uploads them. One with the name of another takes its place. */
+/** Uploads the files. A file replaces another with the same name. */
 export function addFiles(picked: Iterable<File>): void {
   for (const content of picked) {
     const file = add(content.name.normalize("NFC"), content.size, null);
@@ -80,13 +78,13 @@ export function renameFile(fileKey: number, name: string): void {
   change(fileKey, { name });
 }
 
-/** The upload itself stays with the key until it expires. */
+/** The upload itself stays on the server until it expires. */
 export function removeFile(fileKey: number): void {
   givenFiles.value.find((file) => file.key === fileKey)?.stop.abort();
   givenFiles.value = givenFiles.value.filter((file) => file.key !== fileKey);
 }
 
-/** In place of those there are: what a process was given, as far as it is among the uploads of this key. */
+/** Replaces the draft's files with those of a process, as far as they are among this key's uploads. */
 export function replaceFiles(files: Process["files"]): void {
   for (const file of givenFiles.value) removeFile(file.key);
   for (const { name, size, id } of files) {
@@ -110,7 +108,7 @@ export function problemOf({ key: fileKey, name }: GivenFile): string | null {
   return isTaken ? "Another file already has this name." : null;
 }
 
-/** Returns the files in the form of `POST /processes`. Throws if one is not ready. */
+/** Returns the files in the form that `POST /processes` takes. Throws if one is not ready. */
 export function readFiles(): { files?: Record<string, { id: string }> } {
   const files = givenFiles.value.map((file): [string, { id: string }] => {
     const { name, id, error } = file;
@@ -123,7 +121,10 @@ export function readFiles(): { files?: Record<string, { id: string }> } {
   return files.length === 0 ? {} : { files: Object.fromEntries(files) };
 }
 
-/** Answers the id. Its type is left to the server, which goes by the name: that of the browser depends on the machine. */
+/**
+ * Returns the upload's id. The server derives the type from the name, because the browser's type depends on the
+ * machine.
+ */
 function send(
   content: File,
   name: string,

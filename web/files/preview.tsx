@@ -1,6 +1,7 @@
 /**
- * The beginning of a file that a run was given or left, as far as it can be shown without acting: text, JSON as a tree, CSV as a table,
- * pictures of four formats that their bytes prove. Everything is made of text or pixels; HTML and SVG are shown as source.
+ * Previews the beginning of an input file or artifact without executing it: text, JSON as a tree, CSV as a table, and
+ * images of four formats, recognized by their bytes. Everything is rendered as text or pixels; HTML and SVG are shown
+ * as source.
  */
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { visibleLine, visibleText } from "#client/visible-text.ts";
@@ -12,7 +13,6 @@ import { fetchPath, useResource } from "../server/api.ts";
 
 export interface ShownFile {
   name: string;
-  /** Bytes. */
   size: number;
   contentType: string;
   /** Changes with the content. */
@@ -39,7 +39,7 @@ const SIGNATURES: readonly (readonly [type: string, start: RegExp])[] = [
 ];
 const SIGNATURE_BYTES = 12;
 
-/** Null: it can only be downloaded. */
+/** Returns null if the file can only be downloaded. */
 export function kindOf({ contentType, size }: ShownFile): Kind | null {
   const [type = ""] = contentType.toLowerCase().split(";");
   if (SIGNATURES.some(([known]) => known === type)) return size <= MAX_IMAGE_BYTES ? "image" : null;
@@ -86,7 +86,7 @@ async function readBytes(path: string, length: number, size: number, signal: Abo
   return new Uint8Array(await response.arrayBuffer());
 }
 
-/** Without half a character at the end. */
+/** Decodes without an incomplete character at the end. */
 function decode(bytes: Uint8Array<ArrayBuffer>): string {
   return new TextDecoder().decode(bytes, { stream: true });
 }
@@ -113,7 +113,7 @@ function Shown({ kind, text, name, separator }: ShownProps) {
   );
 }
 
-/** Null: it is none; then it is shown as text. */
+/** Returns null if the text is not JSON; it is shown as text then. */
 function parseJson(text: string): { value: unknown } | null {
   try {
     return { value: JSON.parse(text) };
@@ -156,7 +156,7 @@ function Sheet({ text, separator }: { text: string; separator: string }) {
   );
 }
 
-/** RFC 4180; other text as well as it fits. Only the first rows, columns and characters of cells. */
+/** Parses RFC 4180 and tolerates other text. Returns only the first rows, columns and cell characters. */
 function parseRows(text: string, separator: string): { rows: string[][]; isCut: boolean } {
   const rows: string[][] = [];
   let row: string[] = [];
@@ -174,7 +174,7 @@ function parseRows(text: string, separator: string): { rows: string[][]; isCut: 
     row = [];
     const next = index + all.length;
     if (next >= text.length) break;
-    // The heading is no row.
+    // The heading does not count as a row.
     if (rows.length > MAX_ROWS) return { rows, isCut: true };
   }
   return { rows, isCut };

@@ -1,4 +1,4 @@
-/** Replaces the Markdown renderer of the form library: descriptions are plain text here. */
+/** Replaces the form library's Markdown renderer: descriptions are plain text here. */
 export function Markdown(): null {
   return null;
 }

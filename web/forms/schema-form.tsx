@@ -1,6 +1,6 @@
 /**
- * A value to be filled in after a JSON Schema: as a form, or as JSON where a person prefers that or the schema is beyond
- * what forms can show. Loaded when it is first shown.
+ * Edits a value that has a JSON Schema: in a form, or as JSON if the user prefers that or the schema is too complex
+ * for a form. Loaded when it is first shown.
  */
 import { type OutputUnit, type Schema, Validator } from "@cfworker/json-schema";
 import Form from "@rjsf/core/lib/components/Form.js";
@@ -22,11 +22,11 @@ interface SchemaFormProps {
   schema: Record<string, unknown>;
   value: unknown;
   onChange: (value: unknown) => void;
-  /** Nothing that is typed can be read. */
+  /** Masks everything that is typed. */
   isSecret?: boolean;
 }
 
-/** Larger schemas make forms of thousands of fields. */
+/** Larger schemas would produce forms with thousands of fields. */
 const MAX_FORM_SCHEMA_CHARACTERS = 60_000;
 
 export default function SchemaForm(props: SchemaFormProps) {
@@ -55,7 +55,7 @@ export default function SchemaForm(props: SchemaFormProps) {
 
 const UI_SCHEMA = { "ui:submitButtonOptions": { norender: true } };
 
-/** A value that was just added is empty: where it is typed hidden, other text in it could not be seen. */
+/** A new value starts empty: in a masked field, placeholder text could not be seen. */
 function translate(text: TranslatableString, values?: string[]): string {
   return text === TranslatableString.NewStringDefault ? "" : englishStringTranslator(text, values);
 }
@@ -69,14 +69,14 @@ function FieldsOfSchema({ schema, value, onChange, isSecret = false }: SchemaFor
       uiSchema={UI_SCHEMA}
       formData={value}
       validator={formValidator}
-      // Not at blur: an error that comes or goes while a button is pressed moves the button away from under the pointer.
+      // Not on blur: an error that appears or disappears during a click would move the button from under the pointer.
       liveValidate="onChange"
       showErrorList={false}
       idPrefix="value"
       templates={templates}
       widgets={isSecret ? secretWidgets : widgets}
       translateString={translate}
-      // A default that was not chosen is not sent.
+      // A default that the user did not choose is not sent.
       experimental_defaultFormStateBehavior={{
         emptyObjectFields: "skipDefaults",
         arrayMinItems: { populate: "never" },
@@ -114,7 +114,7 @@ function JsonField({ value, onChange }: { value: unknown; onChange: (value: unkn
 const DRAFT = "2020-12";
 const ROOT_KEY = "$defs";
 
-/** A schema that cannot be read refuses nothing: the server checks what is sent. */
+/** Accepts every value if the schema cannot be read: the server validates the request. */
 function validate(schema: RJSFSchema, data: unknown): OutputUnit[] {
   try {
     return new Validator(schema as Schema, DRAFT, false).validate(data ?? null).errors;
@@ -133,10 +133,10 @@ function toError({ instanceLocation, error }: OutputUnit): RJSFValidationError {
   return { property, message: error, stack: `${property || "value"}: ${error}` };
 }
 
-/** Interprets schemas, as the page's policy lets nothing be compiled. */
+/** Interprets schemas, because the page's content security policy does not allow compiling them. */
 const formValidator: ValidatorType = {
   validateFormData(data, schema) {
-    // "Some member of it does not fit" says nothing beside the member that does not.
+    // Omits errors that only say that some member is invalid: the member has its own error.
     const errors = validate(schema, data)
       .filter(({ keyword }) => keyword !== "properties" && keyword !== "items" && keyword !== "$ref")
       .map(toError);

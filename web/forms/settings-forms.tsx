@@ -1,4 +1,7 @@
-/** Settings and secrets of a service or a module: forms of their schemas, sent as changes that do not overwrite others'. */
+/**
+ * Settings and secrets of a service or module: forms for their schemas. Sends only changes, which do not overwrite
+ * other people's.
+ */
 import type { ComponentChildren } from "preact";
 import { lazy, Suspense } from "preact/compat";
 import { useState } from "preact/hooks";
@@ -26,7 +29,7 @@ interface SettingsProps {
 
 type Read<T> = (signal: AbortSignal) => Promise<{ data?: T; error?: unknown; response: Response }>;
 
-/** Loads and changes stored settings. A change is refused if the entity tag has changed meanwhile. */
+/** Loads and changes stored settings. The server rejects a change if the entity tag has changed in the meantime. */
 function useStored<T>({ kind, id }: Owner, what: "config" | "secrets", read: Read<T>) {
   const stored = useResource(
     async (signal) => {
@@ -52,7 +55,7 @@ export function SettingsForm({ owner, schema }: SettingsProps) {
   const { stored, saving, save } = useStored(owner, "config", (signal) =>
     client.value.GET(`/${kind}/{id}/config`, { params: { path: { id } }, signal }),
   );
-  // With what was stored when the editing began: what others change meanwhile is not undone by it.
+  // Keeps the stored values from when editing began, so that saving does not undo other people's changes.
   const [edited, setEdited] = useState<{ values: Values; of: NonNullable<typeof stored.data> } | null>(null);
   const startOver = () => {
     saving.clear();
@@ -170,9 +173,9 @@ export function SecretsForm({ owner, schema }: SettingsProps) {
 
 interface FrameProps {
   title: string;
-  /** JSON Pointers of what is stored and not used. */
+  /** JSON Pointers of stored values that are no longer used. */
   outdated: readonly string[];
-  /** Problems of the values. */
+  /** Describes problems with the values. */
   about: string;
   children: ComponentChildren;
 }

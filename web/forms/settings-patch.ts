@@ -8,7 +8,7 @@ export function toPointer(names: readonly string[]): string {
   return names.map((name) => `/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
 }
 
-/** Members that were emptied are removed; those that differ are set as a whole. */
+/** Removes emptied members; sets changed ones completely. */
 export function patchSettings(before: Values, after: Values): PatchOperation[] {
   const names = new Set([...Object.keys(before), ...Object.keys(after)]);
   return [...names].flatMap((name): PatchOperation[] => {
@@ -21,8 +21,8 @@ export function patchSettings(before: Values, after: Values): PatchOperation[] {
 }
 
 /**
- * Sets what was filled in and leaves the rest as it is. `present`: pointers of what is set. Their values are not known here,
- * so an object of which a part is set is changed member by member.
+ * Sets what was filled in and leaves the rest unchanged. `present` lists the pointers of existing secrets. Their
+ * values are unknown here, so an object that is partly set is changed member by member.
  */
 export function patchSecrets(filled: Values, present: readonly string[]): PatchOperation[] {
   return set(filled, [], present);
@@ -52,7 +52,7 @@ function withoutEmpty(values: Values): Values {
   );
 }
 
-/** The same schema with nothing required: what is set already need not be filled in again. */
+/** Returns the schema with nothing required: secrets that are already set need not be filled in again. */
 export function withoutRequired(schema: Values): Values {
   const { required: _required, properties, ...rest } = schema;
   if (typeof properties !== "object" || properties === null) return rest;

@@ -1,4 +1,4 @@
-/** How the form library's fields look here: labels above, hints below, buttons with names. Descriptions are plain text. */
+/** Templates for the form library's fields: labels above, hints below, named buttons. Descriptions are plain text. */
 import PasswordWidget from "@rjsf/core/lib/components/widgets/PasswordWidget.js";
 import {
   ADDITIONAL_PROPERTY_FLAG,
@@ -38,7 +38,7 @@ function FieldTemplate(props: FieldTemplateProps) {
       ))}
     </div>
   );
-  // A member that the schema does not name.
+  // The schema does not name this member.
   if (!(ADDITIONAL_PROPERTY_FLAG in schema)) return field;
   return (
     <div class="item">
@@ -117,7 +117,7 @@ function Checkbox({ value, label, onChange }: WidgetProps) {
   return <CheckField label={label} checked={value === true} onChange={onChange} />;
 }
 
-/** Which of several schemas a value is to fit. */
+/** Selects which of several schemas a value uses. */
 function MultiSchemaFieldTemplate({ selector, optionSchemaField }: MultiSchemaFieldTemplateProps) {
   return (
     <div class="stack tight">
@@ -150,13 +150,13 @@ function HiddenInput(props: WidgetProps) {
   return <PasswordWidget {...props} options={{ ...props.options, autocomplete: "new-password" }} />;
 }
 
-/** Every widget of the library that something is typed into. */
+/** All library widgets that accept typed text. */
 const TYPED =
   "Text Password Email URL Textarea UpDown Range Color Date Time DateTime AltDate AltDateTime".split(" ");
 const ownWidgets = { CheckboxWidget: Checkbox };
 
 export const widgets = ownWidgets as never;
-/** Nothing that is typed can be read, wherever in the value it stands. */
+/** Widgets that mask all typed text, at any depth of the value. */
 export const secretWidgets = {
   ...ownWidgets,
   ...Object.fromEntries(TYPED.map((name) => [`${name}Widget`, HiddenInput])),

@@ -1,4 +1,4 @@
-/** The audit trail: who did what to which object, and how it went. */
+/** The audit trail: who did what to which object, and the outcome. */
 import { useState } from "preact/hooks";
 import { useAction } from "../parts/action.tsx";
 import { Button } from "../parts/controls.tsx";
@@ -28,7 +28,7 @@ export default function AuditPage() {
     ...(/^\d+$/.test(processId) && { processId }),
     ...(outcome !== "" && { outcome: outcome as "ok" }),
   };
-  // A page of records belongs to the filters it was found with.
+  // A page of records belongs to the filters that selected it.
   const filters = JSON.stringify(filter);
   const [page, setPage] = useState({ filters, cursor: "" });
   const cursor = page.filters === filters ? page.cursor : "";

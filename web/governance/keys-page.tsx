@@ -1,4 +1,3 @@
-/** API keys: made, shown once, revoked. */
 import { useState } from "preact/hooks";
 import { useAction } from "../parts/action.tsx";
 import { Button, CopyButton, Dialog } from "../parts/controls.tsx";

@@ -1,4 +1,4 @@
-/** A page of records with a name that people make, look through and remove: keys, roles. */
+/** A page for user-created records with names, such as keys and roles. */
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { useAction } from "../parts/action.tsx";
@@ -19,7 +19,7 @@ interface NamedRecordsProps<T> {
   describe: (record: T) => ComponentChildren;
   side: (record: T, edit: () => void) => ComponentChildren;
   removal: { label: string; question: (record: T) => string; act: (id: string) => Promise<unknown> };
-  /** A dialog; `null`: for a new one. */
+  /** Renders the dialog for a record, or for a new one if `record` is null. */
   dialog: (record: T | null, close: () => void) => ComponentChildren;
 }
 

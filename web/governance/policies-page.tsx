@@ -1,4 +1,4 @@
-/** The rules: which calls are allowed, asked about or blocked. The first that fits decides. */
+/** The rules: which calls are allowed, need approval or are blocked. The first matching rule decides. */
 import { useAction } from "../parts/action.tsx";
 import { Button, ConfirmButton } from "../parts/controls.tsx";
 import { Loaded } from "../parts/failure.tsx";
@@ -14,7 +14,7 @@ const DECISIONS = [
 ] as const;
 type Decision = (typeof DECISIONS)[number][0];
 
-/** Among the ids of roles. */
+/** Option for no role, beside the role ids. */
 const NO_ROLE = "none";
 
 const LOOKS: Record<Decision, string> = { allow: "good", ask: "wait", block: "bad" };
@@ -174,7 +174,7 @@ interface PreviewProps {
   query: { servicePattern: string; toolPattern: string; roleId?: string };
 }
 
-/** The installed tools that a rule would fit. */
+/** Lists the installed tools that a rule would match. */
 function Preview({ query }: PreviewProps) {
   const { data } = useGet("/policies/preview", { params: { query } });
   if (data === null) return null;

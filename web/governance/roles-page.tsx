@@ -1,4 +1,4 @@
-/** Roles: which tools a key and its scripts may see, and which packages these may import. */
+/** Roles: which tools a key and its scripts may see, and which packages its scripts may import. */
 import { tell, useAction } from "../parts/action.tsx";
 import { Button, Dialog } from "../parts/controls.tsx";
 import { Form, TextField, useFields } from "../parts/fields.tsx";

@@ -1,4 +1,3 @@
-/** One module: how it is doing, its settings and secrets. */
 import { navigate } from "wouter-preact/use-hash-location";
 import { hasFields, SecretsForm, SettingsForm } from "../forms/settings-forms.tsx";
 import { tell, useAction } from "../parts/action.tsx";

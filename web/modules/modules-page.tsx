@@ -1,4 +1,4 @@
-/** Adapters and environments: what is there, what is active, what did not load and why. */
+/** Adapters and environments: which are installed or active, and which failed to load and why. */
 import { tell, useAction } from "../parts/action.tsx";
 import { Button, Switch } from "../parts/controls.tsx";
 import { Loaded } from "../parts/failure.tsx";

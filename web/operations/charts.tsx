@@ -1,4 +1,4 @@
-/** Two kinds of charts, drawn in lines and bars, each with its numbers in words for those who cannot see it. */
+/** Line and bar charts, each with its numbers as text for screen readers. */
 import type { ComponentChildren } from "preact";
 import { formatMs } from "../parts/format.tsx";
 import { type Histogram, readQuantile } from "./metrics.ts";
@@ -10,7 +10,6 @@ const GAP = 3;
 interface FrameProps {
   /** Text for screen readers. */
   label: string;
-  /** Under the left end of the axis, and the right one. */
   axis: readonly [string, string];
   legend: ComponentChildren;
   children: ComponentChildren;
@@ -40,17 +39,17 @@ function Frame({ label, axis, legend, children }: FrameProps) {
 
 interface LineChartProps {
   label: string;
-  /** The first is filled. */
+  /** The first series is filled. */
   series: Record<string, readonly number[]>;
   /** Times of the values in ms, ascending; the last is at the right edge. */
   times: readonly number[];
-  /** From the left edge to the right. */
+  /** Time from the left edge to the right. */
   spanMs: number;
-  /** The chart is at least that high. */
+  /** Minimum upper bound of the vertical axis. */
   most?: number;
 }
 
-/** Lines over the same times, the newest at the right. */
+/** Draws lines over the same times, the newest at the right. */
 export function LineChart({ label, series, times, spanMs, most = 1 }: LineChartProps) {
   const lines = Object.entries(series);
   const highest = Math.max(0, ...lines.flatMap(([, values]) => values));
@@ -91,7 +90,6 @@ export function LineChart({ label, series, times, spanMs, most = 1 }: LineChartP
   );
 }
 
-/** Buckets as bars; in seconds. */
 export function HistogramChart({ label, histogram }: { label: string; histogram: Histogram | undefined }) {
   if (histogram === undefined || histogram.count === 0) {
     return <p class="chart muted small">No data yet.</p>;

@@ -79,7 +79,7 @@ function useLogs(filter: string, isLive: boolean): { records: readonly LogRecord
     const refuse = (error: unknown) => {
       if (!stop.signal.aborted) setState((before) => ({ ...before, error }));
     };
-    // Older records are read after the stream is open, so that none is lost in between.
+    // Reads older records after the stream is open, so that none is lost in between.
     const readBefore = () => void readLast(filter, stop.signal).then(add).catch(refuse);
     followStream(
       `/logs/stream?${filter}`,
@@ -128,7 +128,7 @@ function Line({ record }: { record: LogRecord }) {
   );
 }
 
-/** The most telling fields of a request or run, on one line. */
+/** Returns the most informative fields of a request or run, on one line. */
 function describe({ method, route, status, durationMs, exitState, reason }: Record<string, unknown>): string {
   const parts = [method, route, status, exitState, reason === exitState ? undefined : reason];
   const words = parts.filter((part) => typeof part === "string" || typeof part === "number");

@@ -1,7 +1,9 @@
-/** Histograms out of the text that the server writes for Prometheus. Only the part of the format that it uses. */
+/**
+ * Parses histograms from the server's Prometheus metrics. Supports only the part of the format that the server uses.
+ */
 
 export interface Histogram {
-  /** Upper bounds in the metric's unit, ascending; the last is Infinity. `count`: of this bucket alone. */
+  /** Upper bounds in the metric's unit, ascending; the last is Infinity. `count` is for this bucket alone. */
   buckets: { upTo: number; count: number }[];
   count: number;
   sum: number;
@@ -10,7 +12,7 @@ export interface Histogram {
 const LINE = /^([a-zA-Z_:][\w:]*?)(_bucket|_sum|_count)(?:\{(.*)\})? ([^ ]+)$/;
 const BOUND = /(?:^|,)le="([^"]+)"/;
 
-/** One histogram per name, over all its labels. */
+/** Returns one histogram per name, summed over all labels. */
 export function readHistograms(text: string, names: readonly string[]): Map<string, Histogram> {
   const found = new Map<string, { bounds: Map<number, number>; count: number; sum: number }>();
   for (const line of text.split("\n")) {
@@ -31,7 +33,7 @@ export function readHistograms(text: string, names: readonly string[]): Map<stri
   );
 }
 
-/** Prometheus counts each bucket together with all below it. */
+/** Prometheus buckets are cumulative. */
 function separate(bounds: Map<number, number>): Histogram["buckets"] {
   let below = 0;
   return [...bounds]
@@ -43,7 +45,7 @@ function separate(bounds: Map<number, number>): Histogram["buckets"] {
     });
 }
 
-/** The bound below which the given share lies; null without observations. */
+/** Returns the bucket bound below which the given share lies, or null without observations. */
 export function readQuantile({ buckets, count }: Histogram, share: number): number | null {
   if (count === 0) return null;
   let seen = 0;

@@ -1,4 +1,4 @@
-/** The servers on the same database: which are there, what they run, and when each was last seen. */
+/** Replicas on the same database: their versions, and when each was last seen. */
 import { Loaded } from "../parts/failure.tsx";
 import { Ago } from "../parts/format.tsx";
 import { Plain } from "../parts/json-tree.tsx";

@@ -1,4 +1,4 @@
-/** The server itself: its isolation, its load, how long things take, who shares the work. */
+/** The server: its isolation, load, latencies and replicas. */
 import { signal } from "@preact/signals";
 import { Failure, Loaded, Loading, Settled } from "../parts/failure.tsx";
 import { formatBytes } from "../parts/format.tsx";
@@ -21,7 +21,10 @@ const HISTOGRAMS = {
   cyrnel_http_request_duration_seconds: "HTTP responses",
 };
 
-/** The load over the last minutes in which this page was open; kept while others are shown. `at`: by the page's clock, in ms. */
+/**
+ * Load over the last minutes in which this page was open, kept while other pages are shown. `at` is the browser's
+ * time, in ms.
+ */
 const loadHistory = signal<readonly (EnvironmentReport["capacity"] & { at: number })[]>([]);
 const HISTORY_MS = 120_000;
 const MAX_SAMPLES = 240;

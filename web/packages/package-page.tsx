@@ -1,4 +1,4 @@
-/** One installed package: how it is imported, what it was made of, what is known about it. */
+/** One installed package: how to import it, its dependencies, and its metadata. */
 import { navigate } from "wouter-preact/use-hash-location";
 import { tell, useAction } from "../parts/action.tsx";
 import { ConfirmButton, CopyButton } from "../parts/controls.tsx";
@@ -90,7 +90,7 @@ export default function PackagePage({ name, version }: { name: string; version: 
   );
 }
 
-/** Hash that its tarball was checked against. */
+/** Shows the hash that the package's tarball was checked against. */
 function Integrity({ of: { name, integrity } }: { of: PackageDetails["tree"][number] }) {
   return (
     <>

@@ -1,4 +1,4 @@
-/** npm packages that scripts may import: those that are installed, and those that are being installed. */
+/** npm packages that scripts may import: installed ones, and those being installed. */
 import { useRef, useState } from "preact/hooks";
 import { tell, useAction } from "../parts/action.tsx";
 import { Button, Dialog } from "../parts/controls.tsx";
@@ -18,7 +18,7 @@ import {
 } from "../server/api.ts";
 
 const REFRESH_MS = 2000;
-/** An installation that has ended is shown for this long. */
+/** How long a finished installation stays visible. */
 const SHOWN_MS = 10 * 60_000;
 const STEPS: Record<Installation["step"], string> = {
   waiting: "waiting",
@@ -96,7 +96,7 @@ export default function PackagesPage() {
   );
 }
 
-/** Only those who may install see them. */
+/** Only keys that may install packages can see installations. */
 async function readInstallations(signal: AbortSignal): Promise<readonly Installation[]> {
   try {
     const { installations } = await get("/package-installations", {

@@ -1,6 +1,6 @@
 /**
- * Something that a page does on the server: one at a time, with what went wrong kept for showing; and short notices, for some
- * seconds, of what was done, or that the server is away. Screen readers read them out.
+ * Server actions of a page, one at a time, with the last error kept for display; and short notices of what was done
+ * or that the server is unreachable. Screen readers announce them.
  */
 import { signal } from "@preact/signals";
 import { useCallback, useRef, useState } from "preact/hooks";
@@ -10,7 +10,7 @@ import { Notice } from "./layout.tsx";
 export interface Action {
   isBusy: boolean;
   error: unknown;
-  /** Does nothing while another is under way. `after` is called whether `work` succeeded or not. */
+  /** Does nothing while another action runs. `after` is called whether `work` succeeded or not. */
   run(work: () => Promise<unknown>, after?: () => void): void;
   clear(): void;
 }

@@ -7,7 +7,7 @@ interface ButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, "ico
   /** Classes of styles/buttons.css: "primary", "danger", "quiet", "small". */
   look?: string;
   icon?: IconName;
-  /** For a button of an icon alone: what it does. */
+  /** Describes an icon-only button. */
   label?: string;
 }
 
@@ -49,7 +49,7 @@ export function Switch({ label, on, disabled, onChange }: SwitchProps) {
 
 const COPIED_MS = 1500;
 
-/** `text` as a function is made when it is wanted: of a large value it takes long. */
+/** `text` may be a function, called only when needed: serializing a large value takes long. */
 export function CopyButton({ text, label }: { text: string | (() => string); label: string }) {
   const [isCopied, setCopied] = useState(false);
   const copy = async () => setCopied(await writeToClipboard(typeof text === "string" ? text : text()));
@@ -63,7 +63,7 @@ export function CopyButton({ text, label }: { text: string | (() => string); lab
   );
 }
 
-/** Answers whether it was copied. Over plain HTTP from another machine, browsers offer no clipboard. */
+/** Returns whether the text was copied. Browsers offer no clipboard over plain HTTP from another machine. */
 async function writeToClipboard(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
@@ -76,7 +76,7 @@ async function writeToClipboard(text: string): Promise<boolean> {
 function copySelected(text: string): boolean {
   const before = document.activeElement;
   const field = Object.assign(document.createElement("textarea"), { value: text, readOnly: true });
-  // Inside an open dialog: what is outside of it cannot be selected.
+  // Inside an open modal dialog, because elements outside it cannot be selected.
   const parent = before?.closest("dialog") ?? document.body;
   field.className = "visually-hidden";
   parent.append(field);
@@ -93,14 +93,14 @@ interface DialogProps {
   children: ComponentChildren;
 }
 
-/** A modal dialog as long as it is rendered. Escape closes it. Then the focus is again where it was before. */
+/** A modal dialog, open as long as it is rendered. Escape closes it, and the focus returns to where it was before. */
 export function Dialog({ title, onClose, children }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   const headingId = useId();
   useEffect(() => {
     const dialog = element.current;
     dialog?.showModal();
-    // Removed while it is open, it would leave the focus nowhere.
+    // Removing it while it is open would lose the focus.
     return () => dialog?.close();
   }, []);
   return (
@@ -121,13 +121,13 @@ export function Dialog({ title, onClose, children }: DialogProps) {
 interface ConfirmButtonProps {
   label: string;
   question: string;
-  /** Label of the button in the dialog. Default: `label`. */
+  /** Label of the dialog's button. Default: `label`. */
   confirm?: string;
   onConfirm: () => void;
   look?: string;
 }
 
-/** Asks once more before something that cannot be undone. */
+/** Asks for confirmation before something that cannot be undone. */
 export function ConfirmButton({
   label,
   question,

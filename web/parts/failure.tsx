@@ -1,4 +1,4 @@
-/** Until something is there, and where it fails: loading, and errors in the server's words with what can be done. */
+/** Loading states, and errors: the server's message and what can be done. */
 import { Component, type ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { CyrnelError } from "#client/errors.ts";
@@ -9,12 +9,12 @@ import { Notice } from "./layout.tsx";
 
 interface LoadedProps<T> {
   resource: Resource<T>;
-  /** Shown before the resource's own: of what was done with it. */
+  /** Error of an action on the resource. Shown in preference to the resource's own error. */
   error?: unknown;
   children: (data: T) => ComponentChildren;
 }
 
-/** Shows what was loaded; before that, a loading state or the error. */
+/** Shows the loaded data; before that, a loading state or the error. */
 export function Loaded<T>({ resource: { data, error, reload }, error: other, children }: LoadedProps<T>) {
   return (
     <>
@@ -80,7 +80,10 @@ export function Failure({ error, retry }: { error: unknown; retry?: () => void }
   );
 }
 
-/** Shows several parts at once when all of them have loaded, so that none moves another; later ones as they come. */
+/**
+ * Shows several parts at once when all of them have loaded, so that none moves another. Parts added later are shown
+ * as they load.
+ */
 export function Settled({ children }: { children: ComponentChildren }) {
   const element = useRef<HTMLDivElement>(null);
   const [isSettled, setSettled] = useState(false);
@@ -114,16 +117,14 @@ export function Settled({ children }: { children: ComponentChildren }) {
   );
 }
 
-/** After this, what is there is shown, even if parts are missing. */
+/** After this time, shows the parts that have loaded. */
 const MAX_WAIT_MS = 4000;
 
 interface ErrorBoundaryProps {
   children?: ComponentChildren;
-  /** In place of what failed. */
   fallback?: ComponentChildren;
 }
 
-/** Keeps an error within what it surrounds. */
 export class ErrorBoundary extends Component<ErrorBoundaryProps, { error: Error | null }> {
   override state = { error: null as Error | null };
 

@@ -1,4 +1,3 @@
-/** Fields with their labels and hints, and the forms that hold them. */
 import type { ComponentChildren, JSX } from "preact";
 import { useId, useState } from "preact/hooks";
 import type { Action } from "./action.tsx";
@@ -6,7 +5,7 @@ import { Button } from "./controls.tsx";
 import { Failure } from "./failure.tsx";
 import type { IconName } from "./icons.tsx";
 
-/** The texts of a form's fields. `values` are trimmed; `field(name)` are the properties of a field. */
+/** State of a form's text fields. `values` are trimmed; `field(name)` returns a field's properties. */
 export function useFields<T extends Record<string, string>>(initial: T) {
   const [texts, setTexts] = useState(initial);
   const set = (change: Partial<T>) => setTexts((before) => ({ ...before, ...change }));
@@ -22,16 +21,14 @@ export function useFields<T extends Record<string, string>>(initial: T) {
 
 interface FormProps {
   action: Action;
-  /** Label of the button. */
   submit: string;
   icon?: IconName;
-  /** Not all of it is filled in. */
+  /** True while the form is incomplete. */
   disabled?: boolean;
   onSubmit: () => void;
   children: ComponentChildren;
 }
 
-/** Fields, what went wrong with them, and the button that sends them. */
 export function Form({ action, submit, icon, disabled = false, onSubmit, children }: FormProps) {
   const send = (event: Event) => {
     event.preventDefault();
@@ -62,7 +59,6 @@ interface TextFieldProps extends FieldProps {
   type?: "text" | "password" | "url" | "search" | "datetime-local";
   placeholder?: string;
   required?: boolean;
-  /** More lines than one. */
   rows?: number;
   code?: boolean;
 }

@@ -1,4 +1,4 @@
-/** Numbers, times and texts as people read them. */
+/** Formats numbers, times and texts for display. */
 import { signal } from "@preact/signals";
 
 const NUMBER = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
@@ -53,12 +53,12 @@ function formatSpan(ms: number): string {
   return `${Math.round(ms / 86_400_000)} days`;
 }
 
-/** "1 call", "2 calls". */
+/** Returns for example "1 call" or "2 calls". */
 export function count(number: number, one: string, many = `${one}s`): string {
   return `${NUMBER.format(number)} ${number === 1 ? one : many}`;
 }
 
-/** Patterns as people write them: one a line, or with commas between. */
+/** Reads patterns separated by line breaks or commas. */
 export function readPatterns(text: string): string[] {
   return text
     .split(/[\n,]/)
@@ -68,7 +68,7 @@ export function readPatterns(text: string): string[] {
 
 const TICK_MS = 5000;
 
-/** Right while the page is visible. */
+/** Current time, updated only while the page is visible. */
 const now = signal(Date.now());
 
 function tick(): void {

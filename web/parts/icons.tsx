@@ -1,12 +1,12 @@
-/** The icons, and the mark of the product. Their paths are Lucide's (ISC; some from Feather, MIT: web/icons-license.md). */
+/** Icons and the product logo. Icon paths are from Lucide (ISC; some from Feather, MIT: web/icons-license.md). */
 import paths from "./icons.json" with { type: "json" };
 
-/** Paths by Lucide's names, in a square of 24. */
+/** Named as in Lucide; paths are for a 24 by 24 view box. */
 export type IconName = keyof typeof paths;
 
 interface IconProps {
   name: IconName;
-  /** In pixels, where the style of the place has none. */
+  /** In pixels. Default: the size from the surrounding style. */
   size?: number;
   color?: string;
   /** Text for screen readers. Without it, the icon is decorative. */

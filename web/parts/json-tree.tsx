@@ -1,4 +1,4 @@
-/** A JSON value as a tree that opens with the keyboard too. Bounded: long texts and lists are shown part by part. */
+/** Shows a JSON value as a tree that can be operated by keyboard. Long texts and lists are shown part by part. */
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { splitHidden } from "#client/visible-text.ts";
@@ -7,7 +7,7 @@ import { Card } from "./layout.tsx";
 
 const OPEN_DEPTH = 3;
 const OPEN_MAX_CHILDREN = 40;
-/** Limit of the nodes that are open at first, however nested. */
+/** Maximum number of nodes that are open initially, at any depth. */
 const OPEN_MAX_NODES = 400;
 const CHILDREN_STEP = 100;
 const MAX_NAME_CHARACTERS = 200;
@@ -45,7 +45,7 @@ export function JsonCard({ title, value, copy, side }: JsonCardProps) {
   );
 }
 
-/** How many levels are open at first. */
+/** Returns the number of levels that are open initially. */
 function chooseOpenDepth(value: unknown): number {
   let level = [value];
   let nodes = 0;
@@ -63,7 +63,7 @@ function isBranch(value: unknown): value is object {
   return typeof value === "object" && value !== null;
 }
 
-/** The first of them: there may be a million. */
+/** Returns the first `most` members: there may be a million. */
 function listMembers(value: object, most: number): [name: string, child: unknown][] {
   if (Array.isArray(value)) return value.slice(0, most).map((child, index) => [String(index), child]);
   return Object.keys(value)
@@ -71,7 +71,7 @@ function listMembers(value: object, most: number): [name: string, child: unknown
     .map((name) => [name, (value as Record<string, unknown>)[name]]);
 }
 
-/** `levels`: how many of its own are open at first. */
+/** `levels` is the number of levels below this node that are open initially. */
 function Node({ name, value, levels }: { name?: string; value: unknown; levels: number }) {
   const label =
     name === undefined ? null : (
@@ -114,7 +114,7 @@ function Text({ text }: { text: string }) {
   );
 }
 
-/** Name given by its author, and its id. */
+/** Shows an object's name, chosen by its author, and its id. */
 export function Named({ name, id }: { name: string; id: string }) {
   return (
     <>
@@ -123,7 +123,7 @@ export function Named({ name, id }: { name: string; id: string }) {
   );
 }
 
-/** Text of others, in which nothing is invisible or acts on what is around it. */
+/** Shows foreign text with invisible characters escaped, so that it cannot affect the text around it. */
 export function Plain({ text }: { text: string }) {
   return (
     <>

@@ -7,7 +7,6 @@ interface PageHeadProps {
   title: ComponentChildren;
   about?: ComponentChildren;
   back?: { href: string; label: string };
-  /** Actions for what the page shows. */
   children?: ComponentChildren;
 }
 
@@ -30,9 +29,8 @@ export function PageHead({ title, about, back, children }: PageHeadProps) {
 
 interface CardProps {
   title?: string;
-  /** At the right of the title. */
   side?: ComponentChildren;
-  /** Its content reaches its edges. */
+  /** Removes the padding around the content. */
   flush?: boolean;
   children: ComponentChildren;
 }
@@ -53,7 +51,6 @@ export function Card({ title, side, flush = false, children }: CardProps) {
 
 interface ListProps<T> extends Omit<CardProps, "flush" | "children"> {
   items: readonly T[];
-  /** In place of a list without items. */
   empty: ComponentChildren;
   foot?: ComponentChildren;
   /** A `Row`, or another `li`. */
@@ -75,7 +72,7 @@ interface RowProps {
   children: ComponentChildren;
 }
 
-/** At the left what it is, at the right how it is. */
+/** A row with its subject on the left and its state on the right. */
 export function Row({ before, side, children }: RowProps) {
   return (
     <li class="list-row">
@@ -90,7 +87,7 @@ interface EmptyProps {
   icon: IconName;
   title: string;
   text?: string;
-  /** Actions that help. */
+  /** Actions that resolve the problem. */
   children?: ComponentChildren;
 }
 
@@ -136,7 +133,7 @@ export function Facts({ facts }: { facts: Record<string, ComponentChildren> }) {
 
 interface TableProps {
   columns: readonly ComponentChildren[];
-  /** The first of each is its heading. */
+  /** The first cell of each row is its heading. */
   rows: readonly (readonly ComponentChildren[])[];
 }
 
@@ -174,7 +171,7 @@ interface FoldProps {
   children: () => ComponentChildren;
 }
 
-/** Details under a line, made when they are first opened: of hundreds of rows, most never are. */
+/** Collapsed details, rendered when first opened: of hundreds of rows, most never are. */
 export function Fold({ summary, summaryClass = "", children }: FoldProps) {
   const [wasOpened, setOpened] = useState(false);
   return (
@@ -191,12 +188,12 @@ interface TailProps {
   label: string;
   class: string;
   role?: AriaRole;
-  /** True if there are more items. */
+  /** True if more items may arrive. */
   isLive?: boolean;
   children: ComponentChildren;
 }
 
-/** Scrolls, and stays at its end while more comes, unless a person has scrolled up. */
+/** Scrollable list that stays at its end as items arrive, unless the user has scrolled up. */
 export function Tail({ label, class: name, role = "region", isLive = true, children }: TailProps) {
   const element = useRef<HTMLDivElement>(null);
   const isAtEnd = useRef(true);
@@ -209,7 +206,7 @@ export function Tail({ label, class: name, role = "region", isLive = true, child
     <div
       ref={element}
       class={name}
-      // It scrolls, so the keyboard must reach it.
+      // Scrollable, so it must be reachable by keyboard.
       tabIndex={0}
       role={role}
       aria-live="off"

@@ -1,4 +1,4 @@
-/** A card with documentation in Markdown. What reads Markdown is loaded with it. */
+/** A card with Markdown documentation. The Markdown parser is loaded with it. */
 import { lazy, Suspense } from "preact/compat";
 import type { Resource } from "../server/api.ts";
 import { Loaded, Loading } from "./failure.tsx";

@@ -1,10 +1,13 @@
-/** Markdown of unknown origin as elements: no markup of its own is taken over, nothing is loaded, links say where to. */
+/**
+ * Renders untrusted Markdown as elements: HTML in it is shown as text, nothing is loaded, and links show their
+ * target.
+ */
 import { Lexer, type MarkedToken, type Token, type Tokens } from "marked";
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 
 const SAFE_LINK = /^https?:\/\//i;
-/** Longer documentation is cut: parsing blocks the page. */
+/** Longer documentation is cut, because parsing blocks the page. */
 const MAX_CHARACTERS = 200_000;
 const MAX_DEPTH = 20;
 const ENTITIES: Record<string, string> = {
@@ -15,7 +18,7 @@ const ENTITIES: Record<string, string> = {
   "&#39;": "'",
 };
 
-/** Tokens that only contain other tokens. */
+/** Elements for tokens that only contain other tokens. */
 const PLAIN: Partial<Record<string, "h3" | "p" | "strong" | "em" | "del" | "blockquote" | "li">> = {
   heading: "h3",
   paragraph: "p",
@@ -77,7 +80,6 @@ function render(token: MarkedToken, depth: number): ComponentChildren {
     case "def":
       return null;
     default:
-      // Markup is text like any other.
       return token.raw;
   }
 }
@@ -98,7 +100,7 @@ function renderTable({ header, rows }: Tokens.Table, depth: number) {
   );
 }
 
-/** The few entities that documentation uses; others stay as they are written. */
+/** Decodes the few entities that documentation uses and leaves others unchanged. */
 function decode(text: string): string {
   return text.replace(/&(?:amp|lt|gt|quot|#39);/g, (entity) => ENTITIES[entity] ?? entity);
 }

@@ -1,4 +1,3 @@
-/** Two processes side by side: what differs between their sources, outcomes and output. */
 import { diffLines } from "diff";
 import { Changes, listChanges, MAX_LINES, toLines } from "../approvals/changes.tsx";
 import { Loaded } from "../parts/failure.tsx";
@@ -9,7 +8,7 @@ import { StateChip } from "../runs/outcome.tsx";
 import { get, type Process, useResource } from "../server/api.ts";
 
 const MAX_EDITS = 2000;
-/** Limit of a shown line, in characters. */
+/** Maximum characters of a shown line. */
 const MAX_CHARACTERS = 2000;
 
 export default function ComparePage({ one, other }: { one: string; other: string }) {
@@ -84,7 +83,7 @@ function Differences({ title, left, right }: { title: string; left: string; righ
       </Card>
     );
   }
-  // Undefined where the two have too little in common.
+  // Undefined if the texts have too little in common.
   const parts = diffLines(left, right, { maxEditLength: MAX_EDITS }) ?? [
     { value: left, added: false, removed: true },
     { value: right, added: true, removed: false },

@@ -1,4 +1,4 @@
-/** One process: its run, its source, and what can be done with it. */
+/** One process: its run, its source, and the available actions. */
 import { lazy, Suspense } from "preact/compat";
 import { useRef, useState } from "preact/hooks";
 import { navigate } from "wouter-preact/use-hash-location";
@@ -79,7 +79,6 @@ export default function ProcessPage({ id }: { id: string }) {
 interface SourceProps {
   process: Process;
   editor: { current: EditorHandle | null };
-  /** It was run again. */
   onRun: () => void;
 }
 

@@ -1,4 +1,4 @@
-/** All processes, newest first, kept up to date; two of them side by side. */
+/** All processes, newest first, updated live; two of them can be compared. */
 import { useEffect, useState } from "preact/hooks";
 import { navigate } from "wouter-preact/use-hash-location";
 import { Button } from "../parts/controls.tsx";
@@ -41,7 +41,7 @@ export default function ProcessesPage() {
   const { reload } = processes;
   useEffect(() => {
     const stop = new AbortController();
-    // A refusal of this request needs no message: the list is refused too, and says why.
+    // The list request fails for the same reason and shows the error.
     followStream("/processes/stream", stop.signal, reload).catch(() => {});
     return () => stop.abort();
   }, [reload]);

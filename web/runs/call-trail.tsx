@@ -1,4 +1,4 @@
-/** The tool calls of a run as a timeline: each a bar from its start to its end, with what went in and came out. */
+/** A run's tool calls as a timeline: each call is a bar from start to end, with its parameters and result. */
 import { describePath } from "#client/visible-text.ts";
 import { formatBytes, formatMs } from "../parts/format.tsx";
 import { JsonTree, Plain } from "../parts/json-tree.tsx";
@@ -13,14 +13,14 @@ const LOOKS: Record<string, string> = {
   unknown: "wait",
 };
 const MAX_SHOWN = 300;
-/** Width of a lane, in units of its drawing. */
+/** Width of a lane, in SVG units. */
 const WIDTH = 1000;
 const MIN_BAR = 8;
 
 interface TrailProps {
   calls: readonly ToolCall[];
   now: number;
-  /** The run may call tools yet. */
+  /** True if the run may make more calls. */
   isLive: boolean;
 }
 
@@ -54,7 +54,7 @@ export function CallTrail({ calls, now, isLive }: TrailProps) {
 
 interface CallProps {
   call: ToolCall;
-  /** The part of its lane in which it waited for a person. */
+  /** Part of the lane in which the call waited for an approver. */
   waited: { x: number; width: number };
   x: number;
   width: number;

@@ -1,4 +1,4 @@
-/** The script that is being written, its input, files and limits: kept in this tab, the script also through a reload. */
+/** The draft script with its input, files and limits: kept in this tab. The script also survives a reload. */
 import { effect, signal } from "@preact/signals";
 import { navigate } from "wouter-preact/use-hash-location";
 import { replaceFiles } from "../files/given-files.ts";
@@ -16,24 +16,23 @@ for (const word of words) {
 return words.map((word) => ({ word, letters: word.length }));
 `;
 
-/** Texts as they stand in their fields; empty: the server's default. */
+/** Texts as typed; an empty text means the server's default. */
 const NO_LIMITS = { timeoutSeconds: "", memoryMb: "", cpuMs: "" };
 
 const stored = storedText(() => sessionStorage, "cyrnel.script");
 
 export const draft = signal(stored.read() ?? FIRST_SCRIPT);
 export const limits = signal(NO_LIMITS);
-/** JSON as it stands in its fields; empty: none. */
+/** JSON as typed; empty means no input. */
 export const input = signal("");
 export const inputSchema = signal("");
-/** Name of the script among its files, if any. Its imports are relative to it. */
+/** The script's name among its files, if any. Its imports are relative to it. */
 export const scriptName = signal<string | null>(null);
-/** The process started last from here. */
 export const started = signal<number | null>(null);
 
 effect(() => stored.write(draft.value === FIRST_SCRIPT ? null : draft.value));
 
-/** Opens the page of the editor with `code` in it, and what it is given. */
+/** Opens the editor page with `code`, its input and its files. */
 export function editScript(
   code: string,
   given: Partial<Pick<Process, "input" | "inputSchema" | "files" | "name">> = {},
@@ -47,7 +46,7 @@ export function editScript(
   navigate("/run");
 }
 
-/** The next person who signs in sees nothing of it. */
+/** The next user to sign in must not see the draft. */
 export function forgetDraft(): void {
   draft.value = FIRST_SCRIPT;
   limits.value = NO_LIMITS;
@@ -58,12 +57,12 @@ export function forgetDraft(): void {
   started.value = null;
 }
 
-/** A field's text for a value of a record; null stands for none there. */
+/** Formats a recorded value for a field; null becomes empty. */
 export function writeJson(value: unknown): string {
   return value === undefined || value === null ? "" : JSON.stringify(value, null, 2);
 }
 
-/** The JSON of a field; undefined for an empty one. Throws with what is wrong with it. */
+/** Parses a field's JSON; returns undefined if it is empty. Throws an Error that describes the problem. */
 export function readJson(what: string, text: string): unknown {
   if (text.trim() === "") return undefined;
   try {
@@ -73,7 +72,10 @@ export function readJson(what: string, text: string): unknown {
   }
 }
 
-/** The schema of a field, as an object; undefined for an empty field. Throws with what is wrong with it. */
+/**
+ * Parses a field's schema, which must be an object; returns undefined if it is empty. Throws an Error that describes
+ * the problem.
+ */
 export function readSchema(text: string): Record<string, unknown> | undefined {
   const schema = readJson("The input schema", text);
   if (schema === undefined) return undefined;
@@ -81,7 +83,7 @@ export function readSchema(text: string): Record<string, unknown> | undefined {
   throw new Error("The input schema must be a JSON object.");
 }
 
-/** Limits as the API takes them. Throws with what is wrong with one. */
+/** Returns the limits in the form that the API takes. Throws an Error that describes the problem. */
 export function readLimits({ timeoutSeconds, memoryMb, cpuMs }: typeof NO_LIMITS): {
   timeout?: number;
   memoryMb?: number;

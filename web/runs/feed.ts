@@ -1,4 +1,4 @@
-/** One process as it happens: its record, what it prints and which tools it calls, live to the end and the same afterwards. */
+/** Follows one process: its record, its output and its tool calls, live until the end and unchanged afterwards. */
 import { useCallback, useEffect, useState } from "preact/hooks";
 import type { ProcessEvent } from "#client/events.ts";
 import { client, get, type Process, type ToolCall, useOnChange } from "../server/api.ts";
@@ -15,7 +15,7 @@ export interface RunFeed extends Printed {
 const EMPTY: RunFeed = { ...NOTHING, process: null, calls: [], error: null };
 const PAINT_MS = 50;
 
-/** Null: nothing to follow. `round` follows the same process from its start, after it was run again. */
+/** Follows nothing if `id` is null. A new `round` follows the same process from its start, after it was run again. */
 export function useRun(id: number | null, round = 0): RunFeed {
   const [feed, setFeed] = useState<RunFeed>(EMPTY);
   const [attempt, setAttempt] = useState(0);
@@ -55,7 +55,7 @@ async function follow(id: number, signal: AbortSignal, show: (feed: RunFeed) => 
       const options = { signal: visible, ...(lastEventId !== undefined && { lastEventId }) };
       for await (const event of client.value.events(id, options)) {
         lastEventId = event.id;
-        // That it is over is shown together with what came of it, which is not among the events.
+        // The end is shown together with the outcome, which is not among the events.
         if ((event.event === "state" || event.event === "end") && event.data.state === "idle") continue;
         feed = apply(feed, event);
         paintSoon();

@@ -1,4 +1,4 @@
-/** The input of a run: written as a form after its schema, or as JSON; and what a process was given. */
+/** A run's input: edited in a form for its schema or as JSON; and a process's recorded input. */
 import { lazy, Suspense } from "preact/compat";
 import { useState } from "preact/hooks";
 import { type Action, useAction } from "../parts/action.tsx";
@@ -13,7 +13,7 @@ import { isActive } from "./outcome.tsx";
 
 const SchemaForm = lazy(() => import("../forms/schema-form.tsx"));
 
-/** A value, or why there is none. */
+/** Returns the value, or the problem that prevented reading it. */
 function attempt<T>(read: () => T): { value: T | undefined; problem: string | null } {
   try {
     return { value: read(), problem: null };
@@ -24,7 +24,6 @@ function attempt<T>(read: () => T): { value: T | undefined; problem: string | nu
 
 interface InputFieldProps {
   text: string;
-  /** Undefined: there is none. */
   schema: Record<string, unknown> | undefined;
   onChange: (text: string) => void;
 }
@@ -54,7 +53,6 @@ function InputField({ text, schema, onChange }: InputFieldProps) {
   );
 }
 
-/** The fields of the draft's input and its schema. */
 export function DraftInput() {
   const { value: schema, problem } = attempt(() => readSchema(inputSchema.value));
   return (
@@ -81,7 +79,7 @@ export function DraftInput() {
   );
 }
 
-/** Shows the input of a run, which can be run again with another one. */
+/** Shows a run's input, and lets the user run it again with a different one. */
 export function GivenInput({ process, onRun }: { process: Process; onRun: () => void }) {
   const [text, setText] = useState<string | null>(null);
   const running = useAction();

@@ -1,10 +1,8 @@
-/** How a process is doing, in one word and a colour. */
 import type { MarkedError } from "../editor/appearance.ts";
 import type { Process } from "../server/api.ts";
 
 type Stated = Pick<Process, "state" | "exitState" | "reason">;
 
-/** Classes of a chip. */
 const LOOKS: Record<string, string> = {
   success: "good",
   failed: "bad",
@@ -14,7 +12,7 @@ const LOOKS: Record<string, string> = {
   terminating: "wait",
 };
 
-/** Explains reasons whose word alone may not say enough. */
+/** Explains reasons whose name alone is not clear enough. */
 export const REASONS: Record<string, string> = {
   script_error: "The script threw an error.",
   unhandled_rejection: "A call or promise failed, and no code handled it.",
@@ -34,7 +32,10 @@ export const REASONS: Record<string, string> = {
   queue_timeout: "No slot became free in time.",
 };
 
-/** Ended by a person's decision, or for lack of one: no fault of the script or the server. */
+/**
+ * Returns whether the run ended because of an approver's decision or a missing one: neither the script nor the server
+ * failed.
+ */
 export function isDecided({ reason }: Pick<Stated, "reason">): boolean {
   return reason === "approval_denied" || reason === "approval_expired" || reason === "killed";
 }
@@ -43,7 +44,7 @@ export function isActive(process: Pick<Stated, "state">): boolean {
   return process.state !== "idle";
 }
 
-/** For the editor that shows the source; null without a line. */
+/** Returns the error to mark in the source editor, or null if it has no line. */
 export function markedError({ errorDetail }: Pick<Process, "errorDetail">): MarkedError | null {
   if (!errorDetail?.line || errorDetail.file) return null;
   const { line, column, name, message } = errorDetail;

@@ -1,4 +1,3 @@
-/** Write a script, run it, watch it. */
 import { lazy, Suspense } from "preact/compat";
 import { useMemo, useRef, useState } from "preact/hooks";
 import type { EditorHandle } from "../editor/editor.tsx";
@@ -29,7 +28,7 @@ import { RunPanel } from "./run-panel.tsx";
 const Editor = lazy(() => import("../editor/editor.tsx"));
 const RUN_KEYS = /Mac|iPhone|iPad/.test(navigator.platform) ? "⌘ ↵" : "Ctrl ↵";
 
-/** Not `crypto.randomUUID`: a page over plain HTTP from another machine has none. */
+/** `crypto.randomUUID` does not exist on a page over plain HTTP from another machine. */
 function makeRequestKey(): string {
   return Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36)).join("-");
 }
@@ -49,7 +48,7 @@ export default function RunPage() {
   const run = () =>
     starting.run(async () => {
       const { id } = await post("/processes", {
-        // Retrying after a lost answer does not run the script twice.
+        // Retrying after a lost response does not run the script twice.
         params: { header: { "idempotency-key": makeRequestKey() } },
         body: {
           code: draft.value,
@@ -153,7 +152,7 @@ export default function RunPage() {
   );
 }
 
-/** Returns the input in the form of the API. Throws if it is invalid. */
+/** Returns the input in the form that the API takes. Throws if it is invalid. */
 function readInput(): { input?: unknown; inputSchema?: Record<string, unknown> } {
   const value = readJson("The input", input.value);
   const schema = readSchema(inputSchema.value);
@@ -163,7 +162,7 @@ function readInput(): { input?: unknown; inputSchema?: Record<string, unknown> }
   };
 }
 
-/** For the editor, while they are being written. */
+/** Returns the input for the editor, or nothing while it is invalid. */
 function readTyped(): ReturnType<typeof readInput> {
   try {
     return readInput();

@@ -1,4 +1,4 @@
-/** A run from its start to its end: state, what waits for a person, result, what it printed, which tools it called. */
+/** A run from start to end: state, pending approvals, result, output and tool calls. */
 import { lazy, Suspense } from "preact/compat";
 import { Artifacts } from "../files/artifacts.tsx";
 import { useAction } from "../parts/action.tsx";
@@ -13,7 +13,7 @@ import type { RunFeed } from "./feed.ts";
 import { isActive, isDecided, REASONS, StateChip } from "./outcome.tsx";
 import { toPlainText } from "./printed.ts";
 
-/** Loaded when a run first waits for a person. */
+/** Loaded when a run first waits for approval. */
 const PendingApproval = lazy(async () => {
   const { PendingApproval } = await import("../approvals/pending-approval.tsx");
   return { default: PendingApproval };

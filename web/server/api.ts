@@ -1,6 +1,6 @@
 /**
- * Requests with the key of this session, typed, and what pages load with them. A key that the server no longer accepts ends
- * the session.
+ * Typed requests with this session's key, and hooks that load data for pages. A key that the server no longer accepts
+ * ends the session.
  */
 import { computed, type ReadonlySignal } from "@preact/signals";
 import type { Client, ClientPathsWithMethod, FetchOptions, MethodResponse } from "openapi-fetch";
@@ -20,7 +20,6 @@ export type Approval = Schemas["Approval"];
 type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 type PathOf<M extends Method> = ClientPathsWithMethod<Client<paths>, Lowercase<M>>;
 type InitOf<M extends Method, P extends PathOf<M>> = FetchOptions<paths[P][Lowercase<M> & keyof paths[P]]>;
-/** Body of a successful answer. */
 type Answer<P extends PathOf<M>, M extends Method = "GET", I = unknown> = MethodResponse<
   Client<paths>,
   Lowercase<M>,
@@ -66,7 +65,10 @@ type Call<M extends Method> = <P extends PathOf<M>, I extends InitOf<M, P>>(
   ...init: Record<never, never> extends InitOf<M, P> ? [init?: I] : [init: I]
 ) => Promise<Answer<P, M, I>>;
 
-/** A function that sends a request and answers what the answer holds; it throws CyrnelError for one that is an error. */
+/**
+ * Returns a function that sends a request and returns the response's data. It throws CyrnelError for an error
+ * response.
+ */
 function call<M extends Method>(method: M): Call<M> {
   type Send = (path: string, init: unknown) => Promise<{ response: Response }>;
   return (async (path: string, init: unknown) =>
@@ -79,7 +81,9 @@ export const put = call("PUT");
 export const patch = call("PATCH");
 export const remove = call("DELETE");
 
-/** For what the typed client does not do: a stream, or a text that is taken as it is. Throws as the others do. */
+/**
+ * Fetches what the typed client does not support: a stream, or raw text. Throws CyrnelError for an error response.
+ */
 export async function fetchPath(path: string, init: RequestInit = {}): Promise<Response> {
   const headers = new Headers(init.headers);
   if (key.value !== null) headers.set("authorization", `Bearer ${key.value}`);
@@ -90,7 +94,7 @@ export async function fetchPath(path: string, init: RequestInit = {}): Promise<R
   return response;
 }
 
-/** Saves what a path answers as a file, under a type that no browser shows. */
+/** Saves a response as a file, under a media type that no browser displays. */
 export async function saveAs(path: string, name: string): Promise<void> {
   const bytes = await (await fetchPath(path)).arrayBuffer();
   const url = URL.createObjectURL(new Blob([bytes], { type: "application/octet-stream" }));
@@ -112,7 +116,7 @@ async function fetchAsSession(request: Request): Promise<Response> {
   return response;
 }
 
-/** Ends the session where the key that was sent is still its own, and refused. */
+/** Ends the session if the server rejected the key and it is still the session's key. */
 export function endRefusedSession({ status }: Pick<Response, "status">, sentWith: string | null): void {
   if (status !== 401 || sentWith !== key.value) return;
   signOut("This key was revoked or has expired. Sign in with another key; your script is kept.");
@@ -120,19 +124,20 @@ export function endRefusedSession({ status }: Pick<Response, "status">, sentWith
 
 export interface Resource<T> {
   data: T | null;
-  /** Error of the last attempt; `data` may be older. */
+  /** Error of the last attempt; `data` may be from an earlier one. */
   error: unknown;
-  /** Loads again; what is loading already is loaded once more after it. */
+  /** Loads again, also after a load that is already in progress. */
   reload(): void;
 }
 
 /**
- * When it loads again: "when seen": when the page becomes visible and when the server was away; a number: also every so many
- * ms while the page is visible, one request at a time; "until loaded": like the first, but no more once it is there.
+ * When to load again. "when seen": when the page becomes visible or the server is reachable again. A number: also at
+ * this interval in ms while the page is visible, one request at a time. "until loaded": like "when seen", but only
+ * until the first success.
  */
 type Pace = "when seen" | "until loaded" | number;
 
-/** Loads the answer to a GET. A change of `path` or `init` drops the old answer. */
+/** Loads a GET response. A change of `path` or `init` drops the old response. */
 export function useGet<P extends PathOf<"GET">, I extends InitOf<"GET", P>>(
   path: P,
   init: I,
@@ -146,7 +151,7 @@ export function useGet<P extends PathOf<"GET">, I extends InitOf<"GET", P>>(
   );
 }
 
-/** `parts` are what the answer depends on: when they change, what was loaded for others is dropped. */
+/** `parts` are the values that the response depends on: when they change, the loaded data is dropped. */
 export function useResource<T>(
   load: (signal: AbortSignal) => Promise<T>,
   parts: readonly unknown[],
@@ -196,7 +201,7 @@ export function useResource<T>(
     };
     refresh.current = () => void refreshNow();
     document.addEventListener("visibilitychange", onSeen);
-    // Loads: a subscription begins with a call.
+    // Subscribing calls the listener immediately, which starts the first load.
     const forget = returns.subscribe(onSeen);
     return () => {
       stop.abort();
@@ -214,7 +219,7 @@ function isSame(one: readonly unknown[], other: readonly unknown[]): boolean {
   return one.length === other.length && one.every((part, index) => Object.is(part, other[index]));
 }
 
-/** Calls `act` each time a signal changes, and not when the page is first shown. */
+/** Calls `act` each time a signal changes, but not on the first render. */
 export function useOnChange({ value }: ReadonlySignal<unknown>, act: () => void): void {
   const seen = useRef(value);
   useEffect(() => {

@@ -1,11 +1,11 @@
-/** Tracks whether the server answers, from every request. While it does not, /health is polled. */
+/** Tracks whether the server is reachable, based on every request. While it is not, /health is polled. */
 import { signal } from "@preact/signals";
 
-/** The address of this page without its last part: a proxy may serve it under a path. */
+/** This page's address without its last segment: a proxy may serve the console under a path. */
 export const SERVER_URL = new URL(".", location.href.split(/[?#]/)[0]).href.replace(/\/$/, "");
 
 export const isAway = signal(false);
-/** Changes when the server answers after it was away: what was read before may be old. */
+/** Changes when the server is reachable again: data read before may be stale. */
 export const returns = signal(0);
 
 const FIRST_WAIT_MS = 500;
@@ -15,12 +15,15 @@ const GATEWAY_STATUSES: readonly number[] = [502, 503, 504];
 
 let probing: Promise<void> | null = null;
 
-/** A proxy whose server is away answers itself, and not in JSON. */
+/**
+ * Returns whether the response comes from the server. A proxy in front of an unreachable server responds itself, but
+ * not with JSON.
+ */
 export function isAnswered({ status, headers }: Response): boolean {
   return !GATEWAY_STATUSES.includes(status) || /[/+]json\b/.test(headers.get("content-type") ?? "");
 }
 
-/** For a request that got no answer. Resolves when the server answers again; at once if it does. */
+/** Call it after a request without a response. Resolves when the server is reachable, possibly at once. */
 export function waitForServer(): Promise<void> {
   probing ??= probeUntilAnswered().finally(() => {
     probing = null;

@@ -1,11 +1,11 @@
-/** A text that the browser keeps for this page. Where it has no storage, or no room, nothing is kept and nothing fails. */
+/** A text in the browser's storage. Without storage or space, nothing is stored and nothing fails. */
 export interface StoredText {
   read(): string | null;
   /** Null removes it. */
   write(text: string | null): void;
 }
 
-/** `open`: to look at a storage can throw already. */
+/** `open` is a function because accessing a storage may throw. */
 export function storedText(open: () => Storage, name: string): StoredText {
   return {
     read() {
@@ -20,7 +20,7 @@ export function storedText(open: () => Storage, name: string): StoredText {
         if (text === null) open().removeItem(name);
         else open().setItem(name, text);
       } catch {
-        // The page has it in memory.
+        // The page still has the text in memory.
       }
     },
   };

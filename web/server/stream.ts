@@ -1,4 +1,4 @@
-/** Server-sent events with the session's key, which EventSource cannot send. Connects again where a stream breaks off. */
+/** Server-sent events with the session's key, which EventSource cannot send. Reconnects when a stream breaks. */
 import { createParser } from "eventsource-parser";
 import { CyrnelError } from "#client/errors.ts";
 import { sleep } from "#client/retry.ts";
@@ -14,8 +14,9 @@ const MAX_RECONNECT_MS = 10_000;
 const MAX_EVENT_CHARACTERS = 4 * 1024 * 1024;
 
 /**
- * Calls `onEvent` for each event until `signal` aborts, while the page is visible. `onOpen`: connected; events since
- * the last connection may be missing unless the server resumes. Rejects with CyrnelError where the server refuses.
+ * Calls `onEvent` for each event until `signal` aborts, while the page is visible. `onOpen` reports a connection;
+ * events since the last one may be missing unless the server resumes. Rejects with CyrnelError if the server rejects
+ * the request.
  */
 export async function followStream(
   path: string,
@@ -63,7 +64,10 @@ export async function followStream(
   }
 }
 
-/** A function whose calls within `ms` of the first become one call of `act`; none once `signal` aborts. */
+/**
+ * Returns a function whose calls within `ms` of the first become one call of `act`. Does nothing after `signal`
+ * aborts.
+ */
 export function soon(ms: number, signal: AbortSignal, act: () => void): () => void {
   let isWaiting = false;
   return () => {
@@ -85,9 +89,9 @@ function readJson(text: string): unknown {
 }
 
 /**
- * Holds a connection only while the page is visible: browsers open six to a server in all, and hidden tabs would keep them.
- * Calls `follow` whenever the page becomes visible, with a signal that aborts when it is hidden. Ends as `follow` does when
- * that ends by itself, or when `signal` aborts.
+ * Keeps a connection only while the page is visible: browsers allow six per server in total, and hidden tabs would
+ * use them up. Calls `follow` whenever the page becomes visible, with a signal that aborts when it is hidden. Settles
+ * as `follow` does when that ends by itself, or when `signal` aborts.
  */
 export async function whileVisible(
   signal: AbortSignal,
@@ -111,7 +115,7 @@ export async function whileVisible(
   }
 }
 
-/** At once if it is visible; also when `signal` aborts. */
+/** Resolves at once if the page is visible, and also when `signal` aborts. */
 function becomeVisible(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const look = () => {

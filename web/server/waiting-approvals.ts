@@ -1,19 +1,19 @@
-/** How many approvals wait for a person, live, for the badge on every page. */
+/** Live number of pending approvals, for the badge on every page. */
 import { effect, signal } from "@preact/signals";
 import { isSignedIn, key } from "./access.ts";
 import { ALL, get } from "./api.ts";
 import { followStream, soon } from "./stream.ts";
 
-/** Null: not known, or the key may not see approvals. */
+/** Null if the number is unknown or the key may not see approvals. */
 export const waitingApprovals = signal<number | null>(null);
-/** Changes whenever an approval is asked for or decided. */
+/** Changes whenever an approval is requested or decided. */
 export const approvalChanges = signal(0);
 export const playsSound = signal(false);
 
-/** Changes within this time are read once. */
+/** Changes within this time cause one request. */
 const SETTLE_MS = 150;
 
-/** Follows as long as a person is signed in. Call once. */
+/** Follows approvals while a user is signed in. Call once. */
 export function watchApprovals(): void {
   effect(() => {
     void key.value;
@@ -32,7 +32,7 @@ async function follow(signal: AbortSignal): Promise<void> {
   try {
     await followStream("/approvals/stream", signal, soon(SETTLE_MS, signal, readNow), readNow);
   } catch {
-    // This key may not decide: there is no badge.
+    // This key may not read approvals, so there is no badge.
     waitingApprovals.value = null;
   }
 }

@@ -1,4 +1,4 @@
-/** Full descriptions of tools. For rules of the adapter `http` they say what scripts may send. */
+/** Full tool descriptions. For rules of the `http` adapter they say what scripts may send. */
 import { Loaded } from "../parts/failure.tsx";
 import { count } from "../parts/format.tsx";
 import { Plain } from "../parts/json-tree.tsx";
@@ -33,7 +33,7 @@ export function Allowed({ title, tools, total }: { title: string; tools: Describ
   );
 }
 
-/** Above the tools of a service whose tools are rules. */
+/** Shown above the tools of a service whose tools are rules. */
 export function AllowedByService({ id, enabled }: { id: string; enabled: boolean }) {
   const tools = useGet("/tools", { params: { query: { serviceId: id, limit: "200" } } });
   const title = enabled ? "Allowed fetch requests" : "Allowed fetch requests, once enabled";

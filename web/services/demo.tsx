@@ -1,4 +1,6 @@
-/** The demo service: installed, enabled and given a rule to ask before its destructive tool, by one click. */
+/**
+ * Installs and enables the demo service, with a rule that requires approval for its destructive tool, in one click.
+ */
 import { tell, useAction } from "../parts/action.tsx";
 import { Button } from "../parts/controls.tsx";
 import { describeFailure } from "../parts/failure.tsx";
@@ -27,7 +29,7 @@ async function installDemo(): Promise<void> {
   await askBefore(ASKED_TOOL);
 }
 
-/** Without the right to make rules, the demo works without one. */
+/** If the key may not create rules, the demo works without one. */
 async function askBefore(toolPattern: string): Promise<void> {
   try {
     const { policies } = await get("/policies", ALL);

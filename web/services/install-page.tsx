@@ -1,4 +1,4 @@
-/** Installing a service: its definition pasted, or from a file, a URL or a registry. */
+/** Installs a service from a pasted definition, a file, a URL or a registry. */
 import { useState } from "preact/hooks";
 import { navigate } from "wouter-preact/use-hash-location";
 import { tell, useAction } from "../parts/action.tsx";
@@ -14,7 +14,7 @@ import { DemoButton } from "./demo.tsx";
 const WAYS = { paste: "Paste", file: "File", url: "URL", registry: "Registry" };
 type Way = keyof typeof WAYS;
 
-/** Limit of the request. Larger definitions are installed from a URL. */
+/** The server's request limit. Larger definitions must be installed from a URL. */
 const MAX_DEFINITION_BYTES = 30 * 1024 * 1024;
 
 const PLACEHOLDERS: Record<string, string> = {
@@ -45,7 +45,7 @@ export default function InstallPage() {
   const options = adapters.data?.modules.map((module) => [module.id, module.name] as const).reverse();
   const hasDefinition = way !== "registry";
 
-  /** Throws with what is missing. */
+  /** Throws an Error that says what is missing. */
   const readDefinition = () => {
     const filter = adapter === "openapi" ? readPatterns(values.operations) : [];
     const text = way === "file" ? (file?.text ?? "") : content;
@@ -55,7 +55,7 @@ export default function InstallPage() {
       ...(way === "url" ? { url } : { content: readContent(text, way) }),
     };
   };
-  /** A preview of another text says nothing about this one. */
+  /** A preview is valid only for the definition it was made from. */
   const state = JSON.stringify([way, adapter, url, values.operations, way === "file" ? file : content]);
   const shown = preview?.of === state ? preview.shown : null;
   const look = () =>
@@ -183,7 +183,7 @@ export default function InstallPage() {
   );
 }
 
-/** Throws with what is missing or too large. */
+/** Throws an Error that says what is missing or too large. */
 function readContent(content: string, way: Way): string {
   if (content.trim() === "") {
     throw new Error(way === "file" ? "Choose a file first." : "Paste the definition first.");

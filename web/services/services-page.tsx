@@ -1,4 +1,3 @@
-/** The installed services. */
 import { useState } from "preact/hooks";
 import { Loaded } from "../parts/failure.tsx";
 import { SelectField, TextField, useFields } from "../parts/fields.tsx";

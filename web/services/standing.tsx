@@ -1,4 +1,4 @@
-/** Says whether a service can be called and, if not, why and what to do. */
+/** Shows whether a service can be called and, if not, why and what to do. */
 import { Plain } from "../parts/json-tree.tsx";
 import { Notice } from "../parts/layout.tsx";
 import type { Service } from "../server/api.ts";
@@ -11,7 +11,7 @@ export function ServiceChip({ service }: { service: Service }) {
   return <span class="chip good">enabled</span>;
 }
 
-/** Nothing for a service all of whose definition was read. */
+/** Renders nothing if the complete definition was read. */
 export function ServiceProblems({ service: { problems } }: { service: Service }) {
   if (problems.length === 0) return null;
   return (
@@ -28,7 +28,7 @@ export function ServiceProblems({ service: { problems } }: { service: Service })
   );
 }
 
-/** Nothing for a service that works. */
+/** Renders nothing for a working service. */
 export function ServiceStanding({ service }: { service: Service }) {
   const { error, stale, enabled, effectivelyEnabled, adapter } = service;
   if (error !== null) {

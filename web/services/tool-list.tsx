@@ -1,4 +1,4 @@
-/** The tools of a service, or those that a search finds among them. */
+/** A service's tools, or those that match a search. */
 import { useState } from "preact/hooks";
 import { useAction } from "../parts/action.tsx";
 import { Button, Switch } from "../parts/controls.tsx";
@@ -10,7 +10,7 @@ import { get, post, type ToolSummary, useResource } from "../server/api.ts";
 
 const PAGE = "50";
 
-/** The pages that begin at the start and at each of `cursors`. */
+/** Reads the first page and the page at each cursor. */
 async function readTools(serviceId: string, words: string, cursors: readonly string[], signal: AbortSignal) {
   const pages = await Promise.all(
     [null, ...cursors].map((cursor) => {

@@ -1,4 +1,4 @@
-/** One tool: what it takes and answers, its documentation, and one call by hand. */
+/** One tool: its parameters and result, its documentation, and a form to call it. */
 import { lazy, Suspense } from "preact/compat";
 import { useState } from "preact/hooks";
 import { useAction } from "../parts/action.tsx";

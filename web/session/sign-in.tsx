@@ -1,4 +1,4 @@
-/** The way in: an API key, tried before it is taken. */
+/** Sign-in with an API key, which is checked before it is stored. */
 import { useState } from "preact/hooks";
 import { createClient } from "#client/client.ts";
 import { unwrap } from "#client/errors.ts";
@@ -26,7 +26,7 @@ export function SignIn() {
         throw new Error("A key contains no spaces and only ASCII characters.");
       const answer = await createClient({ url: SERVER_URL, key: given }).GET("/environment");
       if (answer.response.status === 401) throw new Error(WRONG_KEY);
-      // A server without an environment has no report, but it has let the key in.
+      // A server without an active environment returns 503, but it has accepted the key.
       if (answer.response.status !== 503) unwrap(answer);
       signIn(given, keep);
     });

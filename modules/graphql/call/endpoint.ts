@@ -30,13 +30,13 @@ const answerSchema = z.looseObject({
 export interface GraphqlAnswer {
   status: number;
   data: Record<string, unknown> | null;
-  /** At most 50. */
+  /** At most 50 entries. */
   errors: { message: string; [key: string]: unknown }[];
 }
 
 /**
- * @throws GraphqlFailure if there is no GraphQL response: not reached, refused, redirected, too slow, too large, not
- * JSON, canceled. Refusals of the host's egress rules stay unchanged.
+ * @throws GraphqlFailure if there is no GraphQL response: unreachable, rejected, redirected, too slow, too large, not
+ * JSON, canceled. The host's egress errors stay unchanged.
  */
 export async function post(
   endpoint: Endpoint,

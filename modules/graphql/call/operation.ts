@@ -1,6 +1,6 @@
 /**
- * The operations of one service, checked against its schema, which is built at the first call. A caller's own
- * selection can choose fields and nothing else.
+ * A service's operations, checked against its schema, which is built at the first call. A caller's selection can
+ * choose fields and nothing else.
  */
 import {
   type DocumentNode,
@@ -51,7 +51,7 @@ const MAX_VARIABLE_ERRORS = 5;
 function checkVariables(schema: GraphQLSchema, tool: ToolDomain, variables: Record<string, unknown>): void {
   const [operation] = parse(tool.document, { noLocation: true }).definitions;
   if (operation?.kind !== Kind.OPERATION_DEFINITION) return;
-  // The library cannot represent integers beyond those of a number.
+  // The GraphQL library cannot represent integers beyond the range of a JavaScript number.
   const isExact = withBigInts(variables) !== variables;
   const known = isExact ? JSON.parse(JSON.stringify(variables)) : variables;
   const { errors } = getVariableValues(schema, operation.variableDefinitions ?? [], known, {
@@ -67,8 +67,8 @@ const SELECT_LIMITS = { maxCharacters: 20_000, maxTokens: 2000, maxDepth: 20, ma
 const KNOWN_DIRECTIVES = new Set(["include", "skip"]);
 
 /**
- * Returns the operation as text, with the caller's selection instead of its own. `documentText` is the tool's.
- * @throws GraphqlFailure that names the part of the selection that does not match the schema
+ * Returns the tool's operation text, `documentText`, with the caller's selection instead of the default one. @throws
+ * GraphqlFailure that names the part of the selection that does not match the schema
  */
 function applySelect(schema: GraphQLSchema, documentText: string, select: unknown): string {
   if (typeof select !== "string" || select.trim() === "") throw refuse("it is not a string");
@@ -119,7 +119,7 @@ function parseSelection(select: string): SelectionSetNode {
   return operation.selectionSet;
 }
 
-/** Runs before parsing, because the parser and later steps recurse as deep as the text. */
+/** Runs before parsing, because the parser and later steps recurse as deep as the text nests. */
 function refuseNesting(text: string): void {
   let depth = 0;
   for (const character of text) {

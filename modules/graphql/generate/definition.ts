@@ -1,4 +1,4 @@
-/** Reads a definition of this adapter and its schema. Everything in it is foreign and may be hostile. */
+/** Reads a GraphQL definition and its schema. Everything in it is foreign and may be hostile. */
 import {
   buildASTSchema,
   buildClientSchema,
@@ -23,7 +23,7 @@ import { GraphqlFailure, messageOf } from "../failures.ts";
 
 const MAX_SDL_TOKENS = 5_000_000;
 const MAX_TYPES = 50_000;
-/** The server's own thread builds this schema again at the first call of a service. */
+/** Bounded because the server's main thread rebuilds this schema at a service's first call. */
 const MAX_STORED_SDL_CHARACTERS = 4 * 1024 * 1024;
 
 const introspectionSchema = z.looseObject({ __schema: z.looseObject({}) });
@@ -36,7 +36,7 @@ const definitionSchema = z.strictObject({
   description: z.string().max(4000).optional(),
 });
 
-/** Without a schema, the adapter asks the endpoint for it. */
+/** A null schema is requested from the endpoint. */
 export interface Definition {
   endpoint: string | null;
   schema: { kind: "sdl"; text: string } | { kind: "introspection"; result: unknown } | null;
@@ -58,7 +58,7 @@ export function readDefinition(input: string): Definition {
   try {
     json = JSON.parse(text);
   } catch {
-    // Only an introspection answer or our own JSON starts with a brace.
+    // Only an introspection response or our own JSON starts with a brace.
     throw refuse("it starts like JSON but is not valid JSON");
   }
   const bare = unwrapIntrospection(json);
@@ -90,10 +90,7 @@ export function readDefinition(input: string): Definition {
   };
 }
 
-/**
- * Returns `{__schema}` of a response to an introspection query, with or without its `data`. Returns null for anything
- * else.
- */
+/** Returns the `{__schema}` of an introspection response, with or without its `data`, or null for anything else. */
 export function unwrapIntrospection(json: unknown): unknown {
   for (const candidate of [json, (json as { data?: unknown } | null)?.data]) {
     if (introspectionSchema.safeParse(candidate).success) return candidate;
@@ -101,7 +98,7 @@ export function unwrapIntrospection(json: unknown): unknown {
   return null;
 }
 
-/** A usable schema, and the text from which it can be rebuilt, without descriptions. */
+/** A usable schema, and the text without descriptions from which it can be rebuilt. */
 export interface LoadedSchema {
   schema: GraphQLSchema;
   sdl: string;
@@ -129,8 +126,7 @@ export function loadSchema(source: NonNullable<Definition["schema"]>): LoadedSch
 function buildFromText(text: string): GraphQLSchema {
   const document = withoutForeignDirectives(parse(text, { noLocation: true, maxTokens: MAX_SDL_TOKENS }));
   refuseTooManyTypes(document.definitions.length);
-  // Published schemas repeat definitions, GitHub's among them: the last one counts. The schema itself is checked
-  // later.
+  // Published schemas, such as GitHub's, repeat definitions: the last one counts. The schema itself is checked later.
   return buildASTSchema(document, { assumeValidSDL: true });
 }
 
@@ -167,7 +163,7 @@ function withoutDescriptions(document: DocumentNode): DocumentNode {
 const MAX_PROBLEMS_SHOWN = 3;
 
 function requireValid(schema: GraphQLSchema): void {
-  // Newer than many schemas, and irrelevant to callers.
+  // This rule is newer than many schemas and irrelevant to callers.
   const isHarmless = (message: string) => message.endsWith("must not be deprecated.");
   const problems = validateSchema(schema).filter(({ message }) => !isHarmless(message));
   if (problems.length === 0) return;
@@ -191,7 +187,7 @@ function refuse(problem: string): GraphqlFailure {
   );
 }
 
-/** Starts with everything that newer servers support, then tries the oldest form. */
+/** Introspection options to try in order: everything that newer servers support, then the oldest form. */
 const ATTEMPTS: IntrospectionOptions[] = [
   { descriptions: true, specifiedByUrl: true, inputValueDeprecation: true, oneOf: true },
   { descriptions: true },

@@ -13,7 +13,6 @@ export interface GenerateJob {
 
 export interface Generated {
   description: string | null;
-  /** Describes the whole schema, without descriptions. */
   sdl: string;
   tools: ToolDefinition[];
 }

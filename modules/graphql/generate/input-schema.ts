@@ -1,6 +1,6 @@
 /**
- * Converts the arguments of a field to JSON Schema. Input objects and enums become definitions, so that recursive
- * ones end.
+ * Converts a field's arguments to JSON Schema. Input objects and enums become definitions, so that recursive types
+ * terminate.
  */
 import {
   GRAPHQL_MAX_INT,
@@ -23,9 +23,9 @@ import { quoteForeign } from "#modules/shared/failures.ts";
 import type { JSONSchema } from "#sdk";
 
 /**
- * Limits definitions in the schema of one tool; the nearest come first. Types further away are described in words,
- * and the GraphQL library checks them at the call: a filter language of thousands of types would otherwise be copied
- * into every tool.
+ * Maximum number of definitions in one tool's schema; the nearest are included. Types further away are described in
+ * words and checked by the GraphQL library at call time: a filter language of thousands of types would otherwise be
+ * copied into every tool.
  */
 const MAX_DEFINITIONS = 60;
 const MAX_DESCRIPTION_CHARACTERS = 2000;
@@ -33,7 +33,7 @@ const MAX_DEFAULT_CHARACTERS = 200;
 
 type Defined = GraphQLEnumType | GraphQLInputObjectType;
 
-/** Returns an object schema with one property per argument, and the properties of `extra`. */
+/** Returns an object schema with one property per argument, plus the properties in `extra`. */
 export function makeInputSchema(
   args: readonly GraphQLArgument[],
   extra: Record<string, JSONSchema>,
@@ -68,7 +68,7 @@ function* drain(waiting: Defined[]): Generator<Defined> {
 }
 
 function makeProperty(value: GraphQLArgument | GraphQLInputField, refer: Refer): JSONSchema {
-  // A default replaces an absent value, even where null would be refused.
+  // A default replaces an absent value, even where null would be rejected.
   return describe(makeType(value.type, refer), [
     value.description,
     value.default?.literal &&
@@ -90,7 +90,7 @@ function makePresent(type: GraphQLInputType, refer: Refer): JSONSchema {
   return makeScalar(type as GraphQLScalarType);
 }
 
-/** Used for input and output. A custom scalar can be any value. */
+/** Used for input and output. Custom scalars allow any value. */
 export function makeScalar(type: GraphQLScalarType): JSONSchema {
   switch (type.name) {
     case "Int":

@@ -1,6 +1,6 @@
 /**
- * Default selection of a tool: breadth first, so that a limit on fields cuts the deepest ones. The same plan is
- * written as a selection set and as the schema of its response.
+ * Default selection of a tool: breadth first, so that the field limit cuts the deepest ones. The same plan is written
+ * as a selection set and as the schema of its response.
  */
 import {
   type FieldNode,
@@ -30,14 +30,14 @@ export interface SelectionLimits {
   maxFields: number;
 }
 
-/** Limits the types of a union or interface that get their own fields. */
+/** Maximum number of types in a union or interface that get their own fields. */
 const MAX_FRAGMENTS = 10;
 const MAX_ENUM_VALUES_SHOWN = 100;
 
-/** The fields of one object in the response: those it always has, and those it has as one of several types. */
+/** Fields of one response object: those it always has, and those it has as one of several types. */
 interface Plan {
   type: GraphQLNamedOutputType;
-  /** Types above this one: a field that returns one of them is not followed. */
+  /** Types above this one. A field that returns one of them is not followed. */
   path: readonly string[];
   fields: PlannedField[];
   fragments: { type: GraphQLObjectType; fields: PlannedField[] }[];
@@ -46,14 +46,12 @@ interface Plan {
 
 interface PlannedField {
   field: GraphQLField<unknown, unknown>;
-  /** The name in the response, or null for the field's own name. */
+  /** Name in the response, or null for the field's own name. */
   alias: string | null;
-  /** Null for a leaf. */
   plan: Plan | null;
 }
 
 export interface Selection {
-  /** Null for a leaf, which has no selection. */
   node: SelectionSetNode | null;
   schema: JSONSchema;
 }
@@ -85,7 +83,7 @@ function makePlan(schema: GraphQLSchema, root: GraphQLNamedOutputType, limits: S
         if (field.args.some(isRequiredArgument)) continue;
         if (!isLeaf && (depth >= limits.maxDepth || path.includes(named.name) || isPaged(field))) continue;
         if (inFragment && plan.fields.some((planned) => planned.field.name === field.name)) continue;
-        // Fields of two types that share a name must have the same shape; otherwise one of them gets another name.
+        // Fields of two types that share a name must have the same shape; otherwise one of them gets an alias.
         const shape = isLeaf ? String(field.type) : `${owner.name}.${field.name}`;
         const clashes = (taken.get(field.name) ?? shape) !== shape;
         const alias = clashes ? `${field.name}_${owner.name}` : null;
@@ -112,7 +110,7 @@ function newPlan(type: GraphQLNamedOutputType, path: readonly string[]): Plan {
   return { type, path, fields: [], fragments: [], withTypename: isAbstractType(type) };
 }
 
-/** Leaves come first: they contain the values that callers want. */
+/** Leaf fields come first: they contain the values that callers want. */
 function fieldsOf(type: GraphQLNamedOutputType): GraphQLField<unknown, unknown>[] {
   if (!isCompositeType(type) || isUnionType(type)) return [];
   const fields = Object.values(type.getFields());
@@ -120,7 +118,9 @@ function fieldsOf(type: GraphQLNamedOutputType): GraphQLField<unknown, unknown>[
   return [...fields.filter(isLeaf), ...fields.filter((field) => !isLeaf(field))];
 }
 
-/** Returns whether a list comes in pages: servers require a page size, though the schema does not say so. */
+/**
+ * Returns whether the field is a paged list: servers require a page size there, although the schema does not say so.
+ */
 function isPaged(field: GraphQLField<unknown, unknown>): boolean {
   const names = new Set(field.args.map((arg) => arg.name));
   return names.has("first") && names.has("last");
@@ -137,7 +137,7 @@ function listFragmentTypes(
   return types.slice(0, MAX_FRAGMENTS);
 }
 
-/** Removes objects that the limit on fields left empty; an empty root gets `__typename`. */
+/** Removes objects that the field limit left empty; an empty root gets `__typename`. */
 function prune(plan: Plan): boolean {
   const keep = ({ plan: child }: PlannedField) => child === null || prune(child);
   plan.fields = plan.fields.filter(keep);
@@ -189,7 +189,7 @@ function describePresent(type: GraphQLOutputType, plan: Plan | null): JSONSchema
     return values.length > MAX_ENUM_VALUES_SHOWN ? { type: "string" } : { type: "string", enum: values };
   }
   const scalar = makeScalar(type as Parameters<typeof makeScalar>[0]);
-  // A field of this type returns a string, even if it accepts other values.
+  // Output fields of this type return strings, even if the input accepts other values.
   return Array.isArray(scalar.type) ? { type: "string" } : scalar;
 }
 

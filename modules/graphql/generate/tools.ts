@@ -1,4 +1,4 @@
-/** Turns query and mutation fields of a schema into tools, each with one operation, written once and stored. */
+/** Turns a schema's query and mutation fields into tools, each with one operation, written once and stored. */
 import {
   type DocumentNode,
   type GraphQLField,
@@ -60,8 +60,8 @@ export function makeTools(
 }
 
 /**
- * A field's name is its id. If a query and a mutation share a name, both get a suffix: neither may inherit the
- * settings of the other.
+ * A field's name is its id. If a query and a mutation share a name, both get a suffix, so that neither inherits the
+ * other's settings.
  */
 function assignIds(queries: readonly Field[], mutations: readonly Field[]) {
   const taken = new Set([...queries, ...mutations].map((field) => field.name));
@@ -69,7 +69,7 @@ function assignIds(queries: readonly Field[], mutations: readonly Field[]) {
   const both = new Set(mutations.map((field) => field.name).filter((name) => queried.has(name)));
   return (name: string, operation: Operation): string => {
     let id = both.has(name) ? `${name}_${operation}` : name;
-    // Members that every object has, and `then`, which would make the object a promise, cannot be ids.
+    // Names that every object has, and `then`, which would make the object a promise, cannot be ids.
     if (id in Object.prototype || id === "then") id = `${id}_`;
     while (id !== name && taken.has(id)) id = `${id}_`;
     return id;
@@ -133,7 +133,7 @@ function firstFieldOf(type: GraphQLNamedOutputType): string {
   return "getFields" in type ? (Object.keys(type.getFields())[0] ?? "__typename") : "__typename";
 }
 
-/** An argument that must not be null but has a default may be left out, so its variable may be absent too. */
+/** A non-null argument with a default may be omitted, so its variable is optional too. */
 function writeOperation(
   field: Field,
   operation: Operation,

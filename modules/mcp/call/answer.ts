@@ -17,9 +17,9 @@ export type CallAnswer = z.infer<typeof callAnswerSchema>;
 type Block = CallToolResult["content"][number];
 
 /**
- * Returns structured content unchanged, else the content: text as a string, other kinds as objects with `type`; a
+ * Returns structured content unchanged, or else the content: text as a string, other kinds as objects with `type`; a
  * single piece by itself, several as an array, none as null. Calls `warn` for a deviation from the protocol. @throws
- * McpFailure `mcp_tool_error` with the tool's own words if the response says that it failed
+ * McpFailure `mcp_tool_error` with the tool's own message if the response reports an error
  */
 export function readAnswer(
   answer: CallAnswer,

@@ -1,10 +1,9 @@
-/** Passes a body on while the whole, or one event of an endless stream, stays within a limit. */
+/** Passes a body on while all of it, or one event of an endless stream, stays within a limit. */
 
 export interface BodyWatch {
   maxBytes: number;
   per: "body" | "event";
   onEnd(): void;
-  /** The reader gets the same error. */
   onFailure(error: unknown): void;
   tooLarge(): Error;
 }

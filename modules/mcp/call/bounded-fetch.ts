@@ -1,6 +1,6 @@
 /**
- * The fetch that the library gets: it sends the service's headers to the service's origin only, limits every body,
- * and ends every request with its exchange.
+ * The fetch function for the MCP library: sends the service's headers to the service's origin only, limits every
+ * body, and ends every request with its exchange.
  */
 import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
 import { McpFailure, toFailure } from "../failures.ts";
@@ -14,18 +14,18 @@ export interface BoundedFetchOptions {
   headers: Record<string, string>;
   maxResponseBytes: number;
   /**
-   * `streamable`: each response comes with its request, and no other stream is opened. `sse`: one stream carries all
-   * responses.
+   * `streamable`: each response arrives with its request, and no other stream is opened. `sse`: one stream carries
+   * all responses.
    */
   mode: "streamable" | "sse";
   onStreamEnd(error: Error): void;
-  /** Called with the messages of all responses; the library gets none, because it would round large integers. */
+  /** Receives the messages of all responses. The library gets none, because it would round large integers. */
   onMessage(message: JSONRPCMessage): void;
 }
 
-/** For requests without an exchange: notifications, replies to a server's requests, the end of a session. */
+/** Limit for requests without an exchange: notifications, replies to a server's requests, the end of a session. */
 const MAX_ASIDE_MS = 3000;
-/** Time from the end of a stream until its last message must have been read. */
+/** Time after the end of a stream within which its last message must have been read. */
 const ANSWER_GRACE_MS = 250;
 
 const NO_BODY = new Set([204, 205, 304]);
@@ -114,7 +114,7 @@ export function createBoundedFetch(options: BoundedFetchOptions): typeof globalT
   };
 }
 
-/** Hands out the messages of an event stream. `onEndpoint` gets the URL to which the older transport posts. */
+/** Passes on the messages of an event stream. `onEndpoint` gets the URL to which the older transport posts. */
 async function takeMessages(
   body: ReadableStream<Uint8Array>,
   onMessage: (message: JSONRPCMessage) => void,

@@ -1,4 +1,4 @@
-/** One connection to a server. The library declines the server's own requests (sampling, elicitation, roots). */
+/** One connection to a server. The MCP library declines the server's own requests (sampling, elicitation, roots). */
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import type { RequestOptions } from "@modelcontextprotocol/sdk/shared/protocol.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
@@ -24,7 +24,7 @@ export interface ServerInfo {
 
 export interface Connection {
   readonly server: ServerInfo;
-  /** True when the connection takes no more requests. */
+  /** True when the connection accepts no more requests. */
   readonly lost: boolean;
   request<T>(
     method: string,
@@ -32,7 +32,7 @@ export interface Connection {
     answer: z.ZodType<T>,
     limits: RequestLimits,
   ): Promise<T>;
-  /** Fails requests in progress. Bounded in time, idempotent. */
+  /** Closes the connection and fails requests in progress. Bounded in time, idempotent. */
   close(): Promise<void>;
 }
 
@@ -46,20 +46,19 @@ export interface Carrier {
 
 const CLIENT = { name: "cyrnel", version: "1" };
 
-/** Replies to the server's own requests in flight. */
 const MAX_REPLIES_IN_FLIGHT = 32;
 
-/** Limits messages of the server between two responses. */
+/** Maximum number of server messages between two responses. */
 const MAX_UNASKED_MESSAGES = 10_000;
 
-/** A server's output schemas are not trusted: none is compiled. */
+/** A server's output schemas are not trusted, so none is compiled. */
 const NO_VALIDATION = {
   getValidator: () => () => ({ valid: true as const, data: undefined as never, errorMessage: undefined }),
 };
 
 /**
- * `makeCarrier` gets the function that reports a lost transport. @throws McpFailure, or the host's refusal; closes
- * everything first
+ * `makeCarrier` gets the function that reports a lost transport. @throws McpFailure or the host's egress error, after
+ * closing everything
  */
 export async function openConnection(
   makeCarrier: (lose: (error: Error) => void) => Carrier,
@@ -92,7 +91,7 @@ export async function openConnection(
   ): Promise<T> {
     try {
       return await runExchange(requestLimits, pending, (signal) =>
-        // The exchange's deadline comes first.
+        // The exchange's own deadline is earlier.
         work({ signal, timeout: requestLimits.timeoutMs + 60_000 }),
       );
     } catch (error) {
@@ -108,7 +107,7 @@ export async function openConnection(
     await closeTransport();
     throw error;
   }
-  // A failed connect closes too and reports its own reason.
+  // A failed connect closes the client too and reports its own reason.
   client.onclose = () => lose(describeLoss());
   const version = client.getServerVersion();
   return {
@@ -136,7 +135,7 @@ export async function openConnection(
   };
 }
 
-/** Sends notifications and replies outside of the exchange that caused them, and bounds how many a server can cause. */
+/** Sends notifications and replies outside the exchange that caused them, and limits how many a server can cause. */
 function guardTransport(transport: Transport, lose: (error: Error) => void): void {
   const send = transport.send.bind(transport);
   let replies = 0;

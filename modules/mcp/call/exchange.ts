@@ -1,15 +1,15 @@
 /**
- * One request with all its I/O: everything the library sends and reads for it runs in the exchange's context, ends
- * with it and can fail it. The library alone keeps streams open after a response, and waits if a stream ended without
- * one.
+ * One request with all its I/O: everything the MCP library sends and reads for it runs in the exchange's context,
+ * ends with it and can fail it. The library alone would keep streams open after a response, and wait if a stream
+ * ended without one.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { McpFailure } from "../failures.ts";
 
 export interface Exchange {
-  /** Aborts when the exchange is over. */
+  /** Aborts when the exchange ends. */
   readonly over: AbortSignal;
-  /** A body that ends before this is set has ended too early. */
+  /** Set once the response has arrived. A body that ends before that has ended too early. */
   answered: boolean;
   fail(error: Error): void;
 }
@@ -25,12 +25,15 @@ export function currentExchange(): Exchange | undefined {
   return context.getStore();
 }
 
-/** Runs work that must outlast the exchange, such as the notification that it was canceled. */
+/** Runs work that must outlast the exchange, such as a cancellation notice. */
 export function outsideExchange<T>(work: () => T): T {
   return context.exit(work);
 }
 
-/** Runs `work` as one exchange and rejects with its first failure. `canceled` aborts when the exchange fails or is given up. */
+/**
+ * Runs `work` as one exchange and rejects with its first failure. `canceled` aborts when the exchange fails or is
+ * given up.
+ */
 export async function runExchange<T>(
   limits: ExchangeLimits,
   pending: Set<Exchange>,

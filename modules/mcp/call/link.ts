@@ -1,6 +1,6 @@
 /**
- * The one connection of a service: opened at the first call, shared by all calls, reopened after it was lost or the
- * server dropped the session.
+ * A service's only connection: opened at the first call, shared by all calls, reopened after it was lost or the
+ * server ended the session.
  */
 import { orAborted } from "#modules/shared/limits.ts";
 import { McpFailure } from "../failures.ts";
@@ -15,7 +15,7 @@ export interface Link {
   close(): Promise<void>;
 }
 
-/** After a failed attempt, calls get its error for this long instead of trying again. */
+/** For this long after a failed attempt, calls get its error instead of trying again. */
 const RETRY_AFTER_MS = 500;
 
 export function createLink(open: (signal: AbortSignal) => Promise<Connection>): Link {
@@ -113,7 +113,7 @@ export function createLink(open: (signal: AbortSignal) => Promise<Connection>): 
   };
 }
 
-/** The protocol prescribes 404 for an ended session; some servers send 400. Neither ran anything. */
+/** The protocol prescribes 404 for an ended session; some servers send 400. In neither case did the request run. */
 function isForgotten(error: unknown): boolean {
   return (
     error instanceof McpFailure &&

@@ -1,26 +1,25 @@
 /**
- * Reads messages of servers before the library does: large integers keep their digits, and null means absent, because
+ * Reads server messages before the MCP library does: large integers keep their digits, and null means absent, because
  * many servers write out every optional member.
  */
 import { type JSONRPCMessage, JSONRPCMessageSchema } from "@modelcontextprotocol/sdk/types.js";
 import { isJsonObject, parseExactJson } from "#sdk";
 
-/** Deeper members are a server's own data. */
+/** Deeper members are the server's own data. */
 const MAX_DEPTH = 4;
 
-/** Reads a message, or a batch of them. Throws for messages that the protocol does not define. */
+/** Reads a message or a batch. Throws for messages that the protocol does not define. */
 export function readMessages(text: string): JSONRPCMessage[] {
   return [parseExactJson(text)].flat().map((message) => JSONRPCMessageSchema.parse(mendMessage(message)));
 }
 
-/** Returns a copy without members that are null. List items stay. */
+/** Returns a copy without null members. List items stay. */
 export function withoutNulls(value: unknown, depth = MAX_DEPTH): unknown {
   if (!isJsonObject(value) || depth === 0) return value;
   const kept = Object.entries(value).filter(([, member]) => member !== null);
   return Object.fromEntries(kept.map(([name, member]) => [name, withoutNulls(member, depth - 1)]));
 }
 
-/** Results of calls keep their data. */
 function mendMessage(message: unknown): unknown {
   if (!isJsonObject(message)) return message;
   const { error, result, ...rest } = message;

@@ -1,6 +1,6 @@
 /**
- * Opens the connection of a definition: Streamable HTTP, the older HTTP transport if the server supports only that,
- * or a program.
+ * Opens a definition's connection: Streamable HTTP, the older HTTP transport if the server supports only that, or a
+ * program.
  */
 import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
@@ -22,7 +22,7 @@ export interface OpenOptions extends RequestLimits {
 /** Statuses of a server that does not support Streamable HTTP. */
 const OLDER_TRANSPORT_STATUSES = new Set([400, 404, 405, 406, 415, 501]);
 
-/** @throws McpFailure, or the host's refusal of the address; closes everything first */
+/** @throws McpFailure or the host's egress error for the address, after closing everything */
 export async function openServer(server: Server, options: OpenOptions): Promise<Connection> {
   if (server.transport === "stdio") {
     return openConnection(() => {
@@ -40,7 +40,7 @@ export async function openServer(server: Server, options: OpenOptions): Promise<
     try {
       return await openHttp(server, "sse", { ...options, timeoutMs });
     } catch (second) {
-      // The error of the current transport explains more.
+      // The current transport's error explains more.
       throw options.signal?.aborted ? second : error;
     }
   }

@@ -1,6 +1,6 @@
 /**
- * A server as a program of this host, over its standard streams. Unlike the library's transport it ends the whole
- * process group, waits until the program has exited, and limits the program's output.
+ * Runs a server as a program on this host, over its standard streams. Unlike the MCP library's transport it ends the
+ * entire process group, waits until the program has exited, and limits the program's output.
  */
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { writeFile } from "node:fs";
@@ -27,7 +27,7 @@ export interface StdioTransport extends Transport {
 }
 
 const MAX_STDERR_TAIL_BYTES = 4096;
-/** Applies after standard input was closed, and again after SIGTERM. */
+/** Time to exit after standard input was closed, and again after SIGTERM. */
 const END_GRACE_MS = 1000;
 
 export function createStdioTransport(program: Program): StdioTransport {
@@ -53,7 +53,7 @@ export function createStdioTransport(program: Program): StdioTransport {
     const started = spawn(program.command, program.args, {
       env: { ...getDefaultEnvironment(), ...program.env },
       stdio: ["pipe", "pipe", "pipe"],
-      // Its own process group lets us end everything that the program starts.
+      // A separate process group lets us end everything that the program starts.
       detached: process.platform !== "win32",
       windowsHide: true,
     });
@@ -77,7 +77,7 @@ export function createStdioTransport(program: Program): StdioTransport {
     started.stdout.on("data", read);
     started.stderr.on("data", (chunk: Buffer) => {
       const said = Buffer.concat([stderrTail, chunk]);
-      // Keep whole lines: redaction does not recognise the end of a secret.
+      // Keeps complete lines: redaction does not recognize the end of a secret.
       const from = said.length > MAX_STDERR_TAIL_BYTES ? said.indexOf("\n", -MAX_STDERR_TAIL_BYTES) : 0;
       stderrTail = from < 0 ? Buffer.alloc(0) : said.subarray(from);
     });
@@ -149,6 +149,6 @@ function signalGroup(pid: number | undefined, signal: NodeJS.Signals): void {
   try {
     process.kill(process.platform === "win32" ? pid : -pid, signal);
   } catch {
-    // The group has no process left.
+    // The process group is empty.
   }
 }

@@ -1,9 +1,9 @@
 /**
- * Repairs unambiguous mistakes of servers in schemas: null members, `required: true`, `type: "int"`, draft-4 bounds.
+ * Repairs unambiguous mistakes in servers' schemas: null members, `required: true`, `type: "int"`, draft-4 bounds.
  */
 import type { JSONSchema } from "#sdk";
 
-/** In these keywords null is a value. */
+/** Keywords in which null is a value. */
 const VALUES = new Set(["const", "default", "enum", "examples", "example"]);
 const MAPS = new Set(["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"]);
 const TYPE_NAMES: Record<string, string> = {
@@ -19,7 +19,7 @@ const TYPE_NAMES: Record<string, string> = {
   dict: "object",
 };
 
-/** Returns a copy. The schema's depth is limited. */
+/** The schema's depth must already be limited. */
 export function repairSchema(source: JSONSchema): JSONSchema {
   const schema: JSONSchema = {};
   for (const [key, value] of Object.entries(source)) {
@@ -51,7 +51,7 @@ function repairType(schema: JSONSchema): void {
   else if (schema.type !== undefined) schema.type = rename(schema.type);
 }
 
-/** Moves `required: true` inside of a property to the list beside the properties. */
+/** Moves `required: true` from a property to the list beside the properties. */
 function repairRequired(schema: JSONSchema, source: JSONSchema): void {
   if (typeof schema.required === "boolean") delete schema.required;
   if (!isObject(source.properties)) return;

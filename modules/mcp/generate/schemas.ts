@@ -1,4 +1,4 @@
-/** Checks the JSON Schemas that a server declares for its tools, before they are compiled, stored or walked. */
+/** Checks the JSON Schemas that a server declares for its tools, before they are compiled, stored or traversed. */
 import { Ajv } from "ajv";
 import { Ajv2019 } from "ajv/dist/2019.js";
 import { Ajv2020 } from "ajv/dist/2020.js";
@@ -24,8 +24,8 @@ const checkers = new Map<Dialect, Ajv>();
 export type SchemaCheck = { ok: true; schema: JSONSchema } | { ok: false; problem: string };
 
 /**
- * Returns a self-contained copy: without `$id` (two tools may declare the same), without an unknown dialect, with
- * references into itself only; or the problem.
+ * Returns the problem, or a self-contained copy: without `$id` (two tools may declare the same), without an unknown
+ * dialect, and with references into itself only.
  */
 export function checkSchema(claimed: unknown): SchemaCheck {
   if (claimed === null || typeof claimed !== "object" || Array.isArray(claimed))

@@ -1,5 +1,5 @@
 /**
- * Lists a server's tools within limits and converts them to tools of a service. Invalid tools are left out with the
+ * Lists a server's tools within limits and converts them to service tools. Invalid tools are left out with the
  * reason.
  */
 import { createHash } from "node:crypto";
@@ -18,7 +18,7 @@ const pageSchema = z.looseObject({
   nextCursor: z.string().max(10_000).nullish(),
 });
 
-/** Returns the tools unchecked. Refuses a list that is too long. @throws McpFailure */
+/** Returns the tools unchecked. @throws McpFailure, also if the list is too long */
 export async function listTools(
   connection: Connection,
   config: ModuleConfig,
@@ -44,7 +44,7 @@ export async function listTools(
     if (bytes > config.maxListBytes) {
       throw tooLarge(`is larger than ${config.maxListBytes} bytes`, "maxListBytes");
     }
-    // The text turns raw integers in schemas into numbers.
+    // Parsing the text turns raw integers in schemas into numbers.
     tools.push(...(JSON.parse(text) as unknown[]));
     if (tools.length > config.maxTools) throw tooLarge(`has more than ${config.maxTools} tools`, "maxTools");
     if (!page.nextCursor) return tools;
@@ -74,10 +74,9 @@ function tooLarge(problem: string, setting: string): McpFailure {
 const MAX_NAME_CHARACTERS = 500;
 const MAX_DESCRIPTION_CHARACTERS = 20_000;
 
-/** Null means absent. */
 const optional = <T extends z.ZodType>(schema: T) =>
   z.preprocess((value) => value ?? undefined, schema.optional());
-/** Servers write `"true"`. Other values count as absent: the protocol's defaults are the careful ones. */
+/** Servers write `"true"`. Other values count as absent: the protocol's defaults are the cautious ones. */
 const hint = z.preprocess(
   (value) => (value === "true" ? true : value === "false" ? false : value),
   z.boolean().optional().catch(undefined),
@@ -101,7 +100,7 @@ export interface OfferedTools {
   leftOut: { name: string; reason: string }[];
 }
 
-/** Sorts by name. `stored` has the ids of an installed service by name. */
+/** Sorts by name. `stored` has an installed service's ids by name. */
 export function offerTools(
   listed: readonly unknown[],
   stored: ReadonlyMap<string, string> = new Map(),
@@ -156,8 +155,8 @@ function promiseOf(output: SchemaCheck | null): Omit<ToolDomain, "name"> {
 }
 
 /**
- * A tool is destructive unless it says that it is read-only or not destructive. One that says both read-only and
- * destructive is destructive.
+ * A tool is destructive unless it says that it is read-only or not destructive. One that claims to be both read-only
+ * and destructive is destructive.
  */
 function isDestructive({ annotations }: ServerTool): boolean {
   return annotations?.destructiveHint ?? annotations?.readOnlyHint !== true;
@@ -168,8 +167,8 @@ const HASH_CHARACTERS = 6;
 const MAX_SEGMENTS = 8;
 
 /**
- * Makes ids that do not depend on the order of the tools. A stored id stays. A name gets its place in a group, or its
- * identifier if no other name wants that; the rest get a piece of their hash.
+ * Assigns ids that do not depend on the tools' order. A stored id stays. A name gets its place in a group, or its
+ * identifier if no other name wants that; the rest get part of their hash.
  */
 export function assignIds(
   names: readonly string[],
@@ -202,7 +201,7 @@ export function assignIds(
   return ids;
 }
 
-/** Returns `issues.list` for `issues.list` and `issues/list`, or null if a piece cannot be an identifier. */
+/** Returns `issues.list` for `issues.list` and `issues/list`, or null if a part cannot be an identifier. */
 function toGroupedId(name: string): string | null {
   const pieces = name.split(/[./]/);
   const isGrouped = pieces.length > 1 && pieces.length <= MAX_SEGMENTS && name.length <= MAX_ID_CHARACTERS;

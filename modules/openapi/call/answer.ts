@@ -1,7 +1,4 @@
-/**
- * Turns an HTTP response into a script's `{status, headers, body}`, read within a limit and no deeper than JSON may
- * nest.
- */
+/** Turns an HTTP response into a script's `{status, headers, body}`, within the limits on size and JSON nesting. */
 import { readHeaders } from "#modules/shared/answer-headers.ts";
 import { readBytes, readFor } from "#modules/shared/limits.ts";
 import { type InvokeInput, parseExactJson } from "#sdk";
@@ -14,7 +11,7 @@ export interface Answer {
   status: number;
   headers: Record<string, string>;
   body: unknown;
-  /** Set if an event stream did not end in time; the body is its beginning. */
+  /** Set if an event stream did not end in time; `body` is then only its beginning. */
   truncated?: true;
 }
 
@@ -76,7 +73,7 @@ function decode(bytes: Buffer<ArrayBuffer>, response: Response, what: string, ac
   return { contentType: contentType || "application/octet-stream", base64: bytes.toString("base64") };
 }
 
-/** Servers label JSON in many ways. Returns undefined for anything else. */
+/** Parses JSON that is labeled as something else. Returns undefined for anything but JSON. */
 function parsePromised(bytes: Buffer): unknown {
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
@@ -86,7 +83,7 @@ function parsePromised(bytes: Buffer): unknown {
   }
 }
 
-/** If the status is an error, a body that is not JSON becomes text instead of failing the call. */
+/** A body that is not JSON fails the call, except for an error status: then it is returned as text. */
 function decodeJson(text: string, response: Response, what: string): unknown {
   try {
     if (isDeep(text)) throw new RangeError(`it nests deeper than ${MAX_JSON_DEPTH} levels`);
@@ -102,7 +99,7 @@ function decodeJson(text: string, response: Response, what: string): unknown {
   }
 }
 
-/** Checked before parsing: very deep JSON overflows the stack of the code that writes it again. */
+/** Checked before parsing, because serializing very deep JSON again would overflow the stack. */
 function isDeep(text: string): boolean {
   if (text.length < MAX_JSON_DEPTH) return false;
   let depth = 0;

@@ -9,9 +9,9 @@ type Apply = (request: PreparedRequest, scopes: string[], signal: AbortSignal) =
 
 export interface Credentials {
   /**
-   * Puts the first requirement that can be satisfied on the request. `renew` forgets a token that may have expired,
-   * and reports whether one was used. @throws CallError `no_credentials` if none can be satisfied: a call is never
-   * made without required credentials
+   * Adds credentials for the first requirement that can be satisfied. `renew` discards a token that may have expired
+   * and returns whether one was used. @throws CallError `no_credentials` if no requirement can be satisfied: a call
+   * is never made without required credentials
    */
   apply(request: PreparedRequest, security: SecurityPlan, signal: AbortSignal): Promise<{ renew(): boolean }>;
 }
@@ -95,7 +95,7 @@ function setBearer(request: PreparedRequest, token: string): void {
   setHeader(request.headers, "authorization", `Bearer ${token.replace(/^bearer\s+/i, "")}`);
 }
 
-/** Overrides a parameter of the same name. */
+/** Overrides a parameter with the same name. */
 function setKey(request: PreparedRequest, scheme: SchemePlan & { kind: "apiKey" }, key: string): void {
   if (scheme.in === "header") {
     setHeader(request.headers, scheme.parameter, key);

@@ -1,10 +1,10 @@
-/** Files that a script sends: bytes in base64, or a file of its workspace by name, which is read while it is sent. */
+/** Files that a script sends: base64 bytes, or the name of a workspace file, which is read while it is sent. */
 
 import { ownText } from "#kernel/foreign-json.ts";
 import type { CallFiles, FileContent } from "#sdk";
 import { CallError } from "../failures.ts";
 
-/** Bytes that are read again each time they are sent: for a retry or a redirect. */
+/** Bytes that are read again for each retry or redirect. */
 export type StreamedBody = Pick<FileContent, "size" | "stream">;
 
 export interface GivenFile {
@@ -20,8 +20,8 @@ export interface WrittenBody {
 }
 
 /**
- * Returns undefined if the value is not a file. @param files absent for calls outside of a script @throws CallError,
- * or the error of the host's `open` for a missing file
+ * Returns undefined if the value is not a file. @param files absent for calls outside a script @throws CallError, or
+ * the host's `open` error for a missing file
  */
 export async function readGivenFile(
   value: unknown,
@@ -47,7 +47,7 @@ export async function readGivenFile(
   };
 }
 
-/** Returns a media type that can be put in a header unchanged. */
+/** Returns the media type if it can be used as a header value unchanged. */
 export function safeType(contentType: string | undefined): string | undefined {
   if (contentType === undefined || contentType.length > 200) return undefined;
   return /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(;[\x20-\x7e]*)?$/.test(contentType) ? contentType : undefined;

@@ -1,6 +1,6 @@
 /**
- * Writes multipart bodies as the fetch standard writes `FormData`. By hand, because `FormData` takes no files that
- * are read only while they are sent.
+ * Writes multipart bodies like the fetch standard's `FormData`, which itself cannot take files that are read only
+ * while they are sent.
  */
 import { randomUUID } from "node:crypto";
 import { type Fields, ownText } from "#kernel/foreign-json.ts";

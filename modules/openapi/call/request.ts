@@ -1,6 +1,6 @@
 /**
- * Makes a request from a tool's plan and a script's parameters. Only parts that the plan names are sent. No parameter
- * can change the server, leave its path segment, or add a header line.
+ * Builds a request from a tool's plan and a script's parameters. Only parts that the plan names are sent. No
+ * parameter can change the server, leave its path segment, or add a header line.
  */
 
 import { own, ownRecord } from "#kernel/foreign-json.ts";
@@ -22,7 +22,7 @@ export interface PreparedRequest {
 }
 
 /**
- * @param base the server's URL without a slash at its end @throws CallError that names the parameter that cannot be
+ * @param base the server's URL without a trailing slash @throws CallError that names the parameter that cannot be
  * sent
  */
 export async function prepareRequest(
@@ -51,8 +51,8 @@ export async function prepareRequest(
 }
 
 /**
- * Fills the template. Refuses a value that is not a segment, or is `..`: the URL is normalised afterwards,
- * percent-encoded dots included.
+ * Fills the path template. Rejects `..` and any value that is not a single segment: the URL is normalized later,
+ * including percent-encoded dots.
  */
 function writePath(plan: ToolDomain, parameters: Record<string, unknown>): string {
   const given = ownRecord(parameters, "path");
@@ -75,7 +75,7 @@ function writePath(plan: ToolDomain, parameters: Record<string, unknown>): strin
   return path;
 }
 
-/** Encodes the template around the values: a `?` or `#` in it must not end the path. */
+/** Encodes the template around the values: its `?` or `#` must not end the path. */
 function encodeTemplate(path: string): string {
   return path.replace(/[?#\\\s]/g, (found) => encodeURIComponent(found));
 }
@@ -83,7 +83,7 @@ function encodeTemplate(path: string): string {
 /** @throws CallError, which never contains the value: it may be a secret */
 export function setHeader(headers: Headers, name: string, value: string | undefined): void {
   if (value === undefined) return;
-  // If several sites share an address, `host` selects the site.
+  // The `host` header selects a site where several share an address.
   if (name.toLowerCase() === "host") {
     throw new CallError(
       "invalid_parameters",
@@ -104,7 +104,7 @@ export function urlOf(request: PreparedRequest): string {
   return request.query.length === 0 ? request.address : `${request.address}?${request.query.join("&")}`;
 }
 
-/** Names the request in a message, without its query: that may hold a credential. */
+/** Names the request in messages, without its query, which may contain a credential. */
 export function nameOf(request: PreparedRequest): string {
   return `${request.method} ${request.address}`;
 }

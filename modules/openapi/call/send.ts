@@ -1,6 +1,4 @@
-/**
- * Sends a request and reads its response: redirects within the origin, retries of a GET, one deadline for everything.
- */
+/** Sends a request and reads its response: redirects within the origin, GET retries, one deadline for everything. */
 import { ReadableStream } from "node:stream/web";
 import { setTimeout as wait } from "node:timers/promises";
 import type { InvokeInput } from "#sdk";
@@ -18,7 +16,7 @@ export interface Sending extends Reading {
   remainingMs(): number;
 }
 
-/** @throws CallError without a response; an abort rejects with the signal's reason */
+/** @throws CallError if there is no response; an abort rejects with the signal's reason */
 export async function send(request: PreparedRequest, sending: Sending): Promise<Answer> {
   const what = nameOf(request);
   for (let attempt = 1; ; attempt += 1) {
@@ -42,7 +40,7 @@ export async function send(request: PreparedRequest, sending: Sending): Promise<
   }
 }
 
-/** Ends a stream early enough to return its beginning before the deadline. */
+/** Time after which a stream ends, early enough to return its beginning before the deadline. */
 function limitStream({ maxStreamMs, remainingMs }: Sending): number {
   return Math.min(maxStreamMs, remainingMs() * 0.9);
 }
@@ -55,8 +53,8 @@ function readRetryAfter(response: Response): number | undefined {
 }
 
 /**
- * Follows redirects that stay on the origin, as the fetch standard does. Returns a redirect that leaves it: no
- * request goes there, least of all with credentials.
+ * Follows redirects within the origin, like the fetch standard. Returns a redirect to another origin as the response:
+ * no request goes there, least of all with credentials.
  */
 async function follow(request: PreparedRequest, sending: Sending, what: string): Promise<Response> {
   let url = new URL(urlOf(request));

@@ -1,6 +1,6 @@
 /**
- * Gets tokens of OAuth 2 client credentials: one per set of scopes, kept until shortly before they expire. Concurrent
- * calls for the same token share one request, which continues when one of them ends.
+ * Requests OAuth 2 client credentials tokens: one per set of scopes, cached until shortly before it expires.
+ * Concurrent calls for the same token share one request, which continues when one of them ends.
  */
 import {
   allowInsecureRequests,
@@ -21,7 +21,7 @@ const LIMITS = {
   maxAnswerBytes: 256 * 1024,
   maxCachedTokens: 100,
   maxRequestMs: 30_000,
-  /** Lifetime of a token that declares none. */
+  /** Lifetime of a token whose response states none. */
   assumedLifetimeMs: 300_000,
   maxMarginMs: 30_000,
 } as const;
@@ -90,7 +90,7 @@ export function createTokenSource(
     token(scope, signal) {
       const known = cache.get(scope);
       const usable = known !== undefined && known.expiresAt > performance.now();
-      // The shared request continues for the others when one call ends.
+      // The shared request continues for other calls when this one ends.
       return orAborted((usable ? known : start(scope)).token, signal);
     },
     forget(token) {
@@ -120,7 +120,7 @@ async function grant(
   return { token: granted.access_token, lifetimeMs };
 }
 
-/** The library would read a response without a bound, so it gets one that was read within a limit. */
+/** The OAuth library would read a response of any size, so it gets one that was already read within a limit. */
 async function fetchBounded(
   fetch: typeof globalThis.fetch,
   url: string,
@@ -132,7 +132,7 @@ async function fetchBounded(
   return new Response(withTokenType(bytes), { status: answer.status, headers: answer.headers });
 }
 
-/** Some servers omit `token_type`; they mean bearer. */
+/** Some servers omit `token_type`; they mean `bearer`. */
 function withTokenType(bytes: Buffer<ArrayBuffer>): Buffer<ArrayBuffer> | string | null {
   if (bytes.length === 0) return null;
   try {
@@ -153,7 +153,7 @@ function basicAuthentication(secret: string): ClientAuth {
   };
 }
 
-/** Returns whether the server refused this way of client authentication; then the other one is tried. */
+/** Returns whether the server rejected this client authentication method; the other one is tried then. */
 function isClientRefusal(error: unknown): boolean {
   return (
     (error instanceof ResponseBodyError &&

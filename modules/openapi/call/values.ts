@@ -1,6 +1,6 @@
 /**
- * Serialises parameter values with openapi-fetch (and qs for nested objects). These join names and keys unchanged, so
- * both are percent-encoded first; a script chooses keys and values, never a separator.
+ * Serializes parameter values with openapi-fetch (and qs for nested objects). These join names and keys unchanged, so
+ * both are percent-encoded first: a script chooses keys and values, never a separator.
  */
 import { serializeArrayParam, serializeObjectParam, serializePrimitiveParam } from "openapi-fetch";
 import { stringify } from "qs";
@@ -12,7 +12,7 @@ import { CallError } from "../failures.ts";
 type Plain = string | number | boolean;
 type Encode = (text: string) => string;
 
-/** Encodes everything that RFC 3986 reserves: `encodeURIComponent` leaves out five characters. */
+/** Also encodes five characters that RFC 3986 reserves but `encodeURIComponent` leaves out. */
 export function encodeText(text: string): string {
   return encodeURIComponent(text.toWellFormed()).replace(
     /[!'()*]/g,
@@ -42,7 +42,7 @@ export function writePairs(plan: ParameterPlan | FieldPlan, value: unknown): str
     if (plan.style === "deepObject") return splitPairs(writeNested(plan.name, value));
     const items = encodeItems(value, encode);
     if (items.length === 0) return [];
-    // A delimiter between the values needs `explode` to be off; only `form` has it on by default.
+    // A delimiter between values requires `explode` to be off; only `form` has it on by default.
     const explode = plan.explode ?? style === "form";
     return splitPairs(serializeArrayParam(name, items as never, { style, explode, ...RAW }));
   }
@@ -62,12 +62,12 @@ function writeNested(name: string, value: object): string {
   return stringify({ [name]: withBigInts(value) }, { arrayFormat: "indices", skipNulls: true });
 }
 
-/** Writes style `simple`. Headers are not percent-encoded. */
+/** Serializes in style `simple`. Headers are not percent-encoded. */
 export function writeHeader(plan: ParameterPlan, value: unknown): string | undefined {
   return writeSimple(plan, value, (text) => text);
 }
 
-/** Writes style `simple`, `label` or `matrix`, percent-encoded. */
+/** Serializes in style `simple`, `label` or `matrix`, percent-encoded. */
 export function writeSegment(plan: ParameterPlan, value: unknown): string | undefined {
   return writeSimple(plan, value, encodeText);
 }

@@ -15,7 +15,7 @@ export interface RequestBody {
 
 export type SchemaTables = Record<SchemaUse, SchemaTable>;
 
-/** Best first: media types that a script can write knowing only the schema. */
+/** Media types in order of preference: those that a script can write knowing only the schema. */
 const PREFERENCE: readonly BodyKind[] = ["json", "form", "multipart", "text", "binary"];
 
 export function readRequestBody(

@@ -1,6 +1,6 @@
 /**
- * Joins a downloaded document and the files that it refers to: they are put under `x-ext`, and references point
- * there. Keeps the document's address for its relative servers. Fetches nothing.
+ * Joins a downloaded document and the files it refers to: files go under `x-ext`, and references point there. Keeps
+ * the document's address for its relative servers. Fetches nothing.
  */
 
 import { type Fields, isRecord, own, ownRecord, resolveReference } from "#kernel/foreign-json.ts";
@@ -8,7 +8,7 @@ import { MAX_TRIED_FILES } from "../domain.ts";
 import { BASE_KEY, parseTree, UNREAD_KEY } from "./read-document.ts";
 import { isAbsolute, readServer } from "./servers.ts";
 
-/** The upgrader of documents reads schemas below this key like those of the document. */
+/** The document upgrader reads schemas below this key like those of the document. */
 const FILES_KEY = "x-ext";
 
 export type FoundFile = { url: string } & ({ text: string } | { problem: string });
@@ -64,9 +64,7 @@ export function bundleDocument(url: string, text: string, found: readonly FoundF
   return document;
 }
 
-/**
- * Inlines sections that are not read through references, because older documents are upgraded path by path.
- */
+/** Inlines sections that are not read through references, because older documents are upgraded path by path. */
 function inlineSections(document: Fields): void {
   const inline = (holder: Fields, key: string): Fields => {
     const section = ownRecord(holder, key) ?? {};
@@ -100,8 +98,8 @@ function needsBase(document: Fields): boolean {
 }
 
 /**
- * Returns undefined for a reference into the document itself, to another origin, or that is not an address: these
- * stay unchanged.
+ * Returns undefined for references that stay unchanged: into the document itself, to another origin, or invalid
+ * addresses.
  */
 function readTarget(
   reference: string,
@@ -120,7 +118,7 @@ function readTarget(
   return { file: url.href, pointer };
 }
 
-/** Returns the last part of the path, which also names schemas of the file. */
+/** Returns the last path segment, which also names the file's schemas. */
 function nameFile(url: string, taken: Fields): string {
   const base = (new URL(url).pathname.split("/").at(-1) ?? "").replace(/[^A-Za-z0-9._-]+/g, "_") || "file";
   let name = base;

@@ -1,4 +1,4 @@
-/** Generates the definition of a service from a document. Pure. */
+/** Generates a service definition from a document. Pure. */
 
 import { defined, type Fields, isRecord, own, ownList, ownRecord, ownText } from "#kernel/foreign-json.ts";
 import type { JSONSchema, ServiceDefinition, ToolDefinition } from "#sdk";
@@ -38,7 +38,7 @@ interface Context {
 export async function generateDefinition(read: ReadDocument, filter?: unknown): Promise<ServiceDefinition> {
   const { document, refsStandAlone } = read;
   const references = await createReferences(document);
-  // Give out ids before filtering, so that the filter never changes those of other operations.
+  // Assigns ids before filtering, so that the filter never changes those of other operations.
   const idOf = createIds();
   const problems: string[] = [];
   const all = listOperations(document, references, problems).map((operation) => ({
@@ -125,7 +125,7 @@ function describeTool(id: string, described: Operation, context: Context): ToolD
     tables.request,
     references,
   );
-  // The fetch standard sends no body with these, and OpenAPI defines none.
+  // The fetch standard sends no body with these methods, and OpenAPI defines none.
   const body =
     method === "get" || method === "head" ? undefined : readRequestBody(operation, tables, references);
   const output = describeOutput(operation, tables.response, references, { maxBytes: context.outputBytes });
@@ -155,7 +155,7 @@ function describeTool(id: string, described: Operation, context: Context): ToolD
   };
 }
 
-/** Some documents tell operations of one path apart by a query or a fragment in the path. */
+/** Some documents distinguish operations on one path by a query or fragment in the path. */
 function splitPath(declared: string): { path: string; staticQuery: string | undefined } {
   const [beforeFragment = ""] = declared.split("#", 1);
   const mark = beforeFragment.indexOf("?");

@@ -1,5 +1,5 @@
 /**
- * Thread entry: takes a document, and returns the parts of its definition or the bundled document as JSON in UTF-8.
+ * Thread entry: takes a document, and returns its definition in parts or the bundled document, as JSON in UTF-8.
  * Keeps nothing between jobs.
  */
 import { parentPort } from "node:worker_threads";
@@ -11,7 +11,7 @@ import { readDocument } from "./read-document.ts";
 export type Bytes = Uint8Array<ArrayBuffer>;
 
 export type GenerationAnswer =
-  /** The service, and each tool separately: one text for all would take too much memory. */
+  /** The service and each tool are separate texts: one text for everything would take too much memory. */
   { service: Bytes; tools: Bytes[] } | Scan | { bundled: Bytes } | { refused: string };
 
 export type GenerationJob =
@@ -34,7 +34,7 @@ async function answer(job: GenerationJob): Promise<GenerationAnswer> {
   }
 }
 
-/** Frees the bytes, which beside the text would take much of the thread's memory. */
+/** Frees the bytes after decoding: bytes and text together would take much of the thread's memory. */
 function decode(document: Bytes): string {
   const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(document);
   document.buffer.transfer(0);

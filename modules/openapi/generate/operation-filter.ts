@@ -1,6 +1,6 @@
 /**
  * Selects operations by the setting `operationFilter`. An entry is an operationId, a method and a path (`GET
- * /repos/*`, `* /repos/*`), or a tag (`tag:issues`); `*` is any characters, `!` before it excludes.
+ * /repos/*`, `* /repos/*`), or a tag (`tag:issues`). `*` matches any characters; a leading `!` excludes.
  */
 
 import { ownList, ownText } from "#kernel/foreign-json.ts";
@@ -14,8 +14,8 @@ interface Entry {
 }
 
 /**
- * Returns operations that an entry includes (all, if no entry includes) and no entry excludes. @throws DocumentError
- * for an invalid filter, or one that leaves none of a document's operations
+ * Returns operations that match an including entry (or all, if there is none) and no excluding one. @throws
+ * DocumentError if the filter is invalid or matches none of the document's operations
  */
 export function filterOperations<T extends { operation: Operation }>(
   operations: readonly T[],
@@ -69,7 +69,10 @@ function readEntry(text: string): Entry {
   };
 }
 
-/** `*` is any characters. The steps are bounded by the product of the lengths: only the last `*` is ever retried. */
+/**
+ * `*` matches any characters. The number of steps is bounded by the product of the lengths: only the last `*` is ever
+ * retried.
+ */
 function matchesPattern(pattern: string, text: string): boolean {
   let at = 0;
   let starAt = -1;

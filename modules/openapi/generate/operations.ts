@@ -24,8 +24,8 @@ export interface Operation {
 }
 
 /**
- * Operations of a path that cannot be read become a problem; a document may have none. @throws DocumentError if
- * `paths` is missing, or has too many operations
+ * Lists the document's operations, possibly none. Those on an unreadable path become a problem. @throws DocumentError
+ * if `paths` is missing or has too many operations
  */
 export function listOperations(document: Fields, references: References, problems: string[]): Operation[] {
   if (!["paths", "webhooks", "components"].some((key) => isRecord(own(document, key)))) {
@@ -67,7 +67,9 @@ export function isDestructive({ method, operation }: Operation): boolean {
   return typeof declared === "boolean" ? declared : !HARMLESS.has(method);
 }
 
-/** Uses the operation's own id, or one of method and path. An id that is taken gets the next free number. */
+/**
+ * Uses the operation's own id, or one made from its method and path. Appends the next free number if the id is taken.
+ */
 export function createIds(): (operation: Operation) => string {
   const taken = new Set<string>();
   const nextNumbers = new Map<string, number>();
@@ -83,9 +85,7 @@ export function createIds(): (operation: Operation) => string {
   };
 }
 
-/**
- * Keeps letters, digits, `_` and `$`; each run of other characters becomes one `_`. May return an empty text.
- */
+/** Keeps letters, digits, `_` and `$`; each run of other characters becomes one `_`. May return an empty string. */
 function toIdentifier(text: string): string {
   const words = text
     .normalize("NFKD")

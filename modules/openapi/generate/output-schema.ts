@@ -1,6 +1,6 @@
 /**
- * Builds the output schema of a tool: one alternative of `{status, headers, body}` per declared success. Other
- * responses reject; `x-failures` describes their errors.
+ * Builds a tool's output schema: one alternative of `{status, headers, body}` per declared success. Other responses
+ * reject; `x-failures` describes their errors.
  */
 
 import { type Fields, isRecord, own, ownRecord, ownText } from "#kernel/foreign-json.ts";
@@ -17,10 +17,10 @@ const BINARY_ANSWER = {
   required: ["contentType", "base64"],
 };
 
-/** Depths to try until a schema without references fits the budget. */
+/** Depths to try in order until a schema without references is within the budget. */
 const DEPTH_STEPS = [100, 10, 7, 5, 4, 3] as const;
 
-/** Most documents describe all failures by one schema. */
+/** Most documents describe all failures with one schema. */
 const MAX_FAILURE_BYTES = 4000;
 const MAX_FAILURE_DEPTH = 4;
 
@@ -78,9 +78,7 @@ interface Response {
   response: Fields;
 }
 
-/**
- * Returns one alternative of `{status, body}` per body, shared by its statuses, or null if no failure is declared.
- */
+/** Returns one `{status, body}` alternative per distinct body, or null if no failure is declared. */
 function describeFailures(
   responses: readonly Response[],
   bodyOf: (response: Fields) => JSONSchema | boolean,
@@ -112,7 +110,7 @@ function joinStatuses(statuses: readonly JSONSchema[]): JSONSchema {
   return exact.includes(undefined) ? { type: "integer" } : { enum: exact };
 }
 
-/** Definitions of the success come first: the same name is the same schema, perhaps cut elsewhere. */
+/** Success definitions take precedence: the same name is the same schema, perhaps cut elsewhere. */
 function withFailures(schema: JSONSchema, failures: JSONSchema | null): JSONSchema {
   if (failures === null) return schema;
   const { $defs, ...own } = failures;
@@ -124,7 +122,7 @@ function normalise(status: string): string {
   return status.toLowerCase() === "default" ? "default" : status.toUpperCase();
 }
 
-/** The alternatives exclude each other: `oneOf` allows exactly one. */
+/** Makes alternatives exclude each other, because `oneOf` allows exactly one. */
 function describeStatus(status: string, all: string[]): JSONSchema {
   if (/^[0-9]{3}$/.test(status)) return { const: Number(status) };
   if (status === "default") return { type: "integer" };

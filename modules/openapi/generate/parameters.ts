@@ -5,7 +5,7 @@ import { addNote } from "./schemas/keywords.ts";
 import type { References } from "./schemas/references.ts";
 import type { SchemaTable } from "./schemas/schema-table.ts";
 
-/** OpenAPI describes these elsewhere in the document, or they belong to the connection. */
+/** Headers that OpenAPI describes elsewhere in the document, or that belong to the connection. */
 const UNUSED_HEADERS = new Set([
   "accept",
   "content-type",
@@ -108,8 +108,7 @@ function planParameter(
 }
 
 /**
- * A required parameter with a default may be left to the host, which fills it in; any other default is the server's
- * to assume.
+ * Keeps the default of a required parameter, which the host fills in. Any other default is for the server to assume.
  */
 function describeParameter(
   parameter: Fields,
@@ -135,7 +134,7 @@ function describeParameter(
   return schema;
 }
 
-/** An empty list or object, or empty text in a path, would not be sent: require content. */
+/** Empty lists and objects, and empty text in a path, would not be sent, so the schema requires content. */
 function requireContent(schema: JSONSchema, place: ParameterPlace): void {
   const types = Array.isArray(schema.type) ? schema.type : [schema.type];
   if (types.includes("array")) schema.minItems = Math.max(1, (schema.minItems as number | undefined) ?? 0);
@@ -149,7 +148,7 @@ function isPlainValue(value: unknown): boolean {
   return typeof value === "string" || typeof value === "number" || typeof value === "boolean";
 }
 
-/** The slot may be left out if every required parameter of it has a default. */
+/** The slot is optional if every required parameter in it has a default. */
 function isFilledByDefaults(slot: JSONSchema): boolean {
   const names = ownList(slot, "required") as string[];
   return (

@@ -1,6 +1,6 @@
 /**
- * Reads text as an OpenAPI 3.1 document that is a plain, bounded tree: parses JSON or YAML, copies shared nodes of
- * YAML, upgrades older versions. Fetches nothing. Every refusal is a DocumentError.
+ * Reads text as an OpenAPI 3.1 document that is a plain, bounded tree: parses JSON or YAML, copies shared YAML nodes,
+ * upgrades older versions. Fetches nothing. Every error is a DocumentError.
  */
 import { upgrade } from "@scalar/openapi-upgrader";
 import { CORE_SCHEMA, load, mergeTag } from "js-yaml";
@@ -18,14 +18,14 @@ export const DOCUMENT_LIMITS = {
   maxYamlMergeKeys: 100_000,
 } as const;
 
-/** Key in a bundled document: the address that its relative servers are relative to. */
+/** Key in a bundled document for the address that its relative servers are relative to. */
 export const BASE_KEY = "x-cyrnel-base";
-/** Key in a bundled document: why files that it refers to are missing, by address. */
+/** Key in a bundled document for the reasons why referenced files are missing, by address. */
 export const UNREAD_KEY = "x-cyrnel-unread";
 
 export interface ReadDocument {
   document: Fields;
-  /** In 2.0 and 3.0, keywords beside a `$ref` are ignored. */
+  /** True for 2.0 and 3.0, where keywords beside a `$ref` are ignored. */
   refsStandAlone: boolean;
 }
 
@@ -67,7 +67,10 @@ function parse(text: string): { parsed: unknown; sharesNodes: boolean } {
 const JSON_MARKS = new Set([...",[{"].map((mark) => mark.charCodeAt(0)));
 const YAML_MARKS = new Set([...",[{\n"].map((mark) => mark.charCodeAt(0)));
 
-/** Millions of empty values fit into a text of allowed length and would take all memory before they were counted. */
+/**
+ * A text of allowed length can contain millions of empty values, which would take all memory before they were
+ * counted.
+ */
 function hasMoreMarks(text: string, marks: ReadonlySet<number>, limit: number): boolean {
   if (text.length <= limit) return false;
   let found = 0;
@@ -98,7 +101,7 @@ function parseYaml(text: string): unknown {
   }
 }
 
-/** Parts that become no tool can be most of a document: drop them before the rest is copied. */
+/** Drops parts that become no tool before the rest is copied: they can be most of a document. */
 function dropUnread(document: Fields): void {
   delete document.webhooks;
   delete document["x-webhooks"];
@@ -107,8 +110,8 @@ function dropUnread(document: Fields): void {
 }
 
 /**
- * Makes a tree of plain data in place: copies a node that occurs again (a YAML alias), so that a bomb hits the limit;
- * drops `__proto__`; makes texts storable (no NUL, no lone surrogate).
+ * Turns the document into a tree of plain data in place: copies a node that occurs again (a YAML alias), so that a
+ * YAML bomb exceeds the limit; drops `__proto__`; makes strings storable (no NUL, no lone surrogate).
  */
 function tidy(root: Fields, sharesNodes: boolean): void {
   const seen = new Set<object>([root]);

@@ -45,7 +45,7 @@ export function readSecurity(
   };
 }
 
-/** A document that never requires any of its schemes allows all of them: those with a secret are used. */
+/** If a document declares schemes but never requires one, all are allowed, and those with a secret are used. */
 function readDefault(document: Fields, operations: Fields[], schemes: SchemePlan[]): SecurityPlan {
   const required = readRequirements(own(document, "security"));
   if (required !== undefined) return required;
@@ -56,7 +56,7 @@ function readDefault(document: Fields, operations: Fields[], schemes: SchemePlan
 
 /**
  * Returns undefined without a `security` list. Keeps its order, except that an empty requirement ("or no
- * credentials") comes last, so that credentials that are set are used.
+ * credentials") comes last, so that configured credentials are used.
  */
 export function readRequirements(value: unknown): SecurityPlan | undefined {
   if (!Array.isArray(value)) return undefined;

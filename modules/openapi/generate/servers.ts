@@ -5,7 +5,7 @@ import type { JSONSchema } from "#sdk";
 import { commonFields } from "../config.ts";
 import type { ServerPlan } from "../domain.ts";
 
-/** Returns the first usable server. `base` is the address of the document, if known. */
+/** Returns the first usable server. `base` is the document's address, if known. */
 export function readServer(servers: unknown, base?: string): ServerPlan | undefined {
   if (!Array.isArray(servers)) return undefined;
   const [server] = servers.filter((candidate) => ownText(candidate, "url") !== undefined);

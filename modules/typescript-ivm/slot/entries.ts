@@ -1,21 +1,21 @@
 /**
- * Entries into an isolate. The library ends each with the first promise that was rejected without a handler, as if
+ * Entries into an isolate. isolated-vm ends each with the first promise that was rejected without a handler, as if
  * the entry had thrown it; this file passes that rejection to the realm.
  */
 import type ivm from "isolated-vm";
 
-/** The library's message for an entry that reached its time limit. */
+/** isolated-vm's message for an entry that reached its time limit. */
 const TIMED_OUT = "Script execution timed out.";
-/** The library appends paths of this process to stacks that leave an isolate. */
+/** isolated-vm appends paths of this process to stacks that leave an isolate. */
 const BORDER = /\n {4}at \(<isolated-vm boundary>\)[\s\S]*$/;
-/** The library's message for a thrown object that is not an Error. */
+/** isolated-vm's message for a thrown object that is not an Error. */
 const UNKNOWN_OBJECT = /^An object was thrown from supplied code within isolated-vm/;
 
-/** `gone`: the library disposed of the isolate, out of memory. */
+/** `gone`: isolated-vm disposed of the isolate because it ran out of memory. */
 export type Entry = "returned" | "timeout" | "gone";
 
 export interface Entries {
-  /** Runs the realm's `receive`, and its turn after the microtasks. */
+  /** Runs the realm's `receive`, and the realm's turn after the microtasks. */
   enter(args: ivm.Transferable[], timeoutMs: number): Entry;
   runTurn(timeoutMs: number): Promise<Entry>;
 }
@@ -40,7 +40,7 @@ export function createEntries(isolate: ivm.Isolate, context: ivm.Context, realm:
     return { reason: error };
   }
 
-  /** The library only has a copy of the reason, so the realm gets another one. */
+  /** isolated-vm has only a copy of the reason, so the realm gets another one. */
   function handOver({ reason }: Rejection, limit: ivm.RunOptions): void {
     const reject = member("reject");
     if (!(reason instanceof Error)) {

@@ -1,6 +1,6 @@
 /**
- * Isolates with the realm installed, each ready for one script. Objects of the library stay in this file and
- * entries.ts: the isolate gets strings and functions of its own context, and returns strings only.
+ * Isolates with the realm installed, each ready for one script. isolated-vm objects stay in this file and entries.ts:
+ * the isolate gets strings and functions of its own context, and returns strings only.
  */
 import type ivm from "isolated-vm";
 import { openPackage } from "#runner/child/packages.ts";
@@ -12,28 +12,25 @@ export type Library = typeof ivm;
 
 const REALM_NAME = "cyrnel:realm";
 const SCRIPT_NAME = "script.ts";
-/** Entry limit while the realm itself is set up: trusted code. */
+/** Time limit for setting up the realm itself, which is trusted code. */
 const SETUP_MS = 10_000;
 
 export interface PreparedIsolate {
   readonly memoryMb: number;
-  /**
-   * Called with every message of the realm during an entry; returns the text of a reply. Set it before the first
-   * entry.
-   */
+  /** Called with every realm message during an entry; returns the text of a reply. Set it before the first entry. */
   onMessage: (text: string) => string | undefined;
   /** Sets the packages the script may import, by digest. Call it before `start`. */
   givePackages(packages: ReadonlyMap<string, PackageParts>): void;
-  /** The code caches contain the functions that have run by now. */
+  /** The code caches contain the functions that have run so far. */
   makeCodeCaches(): { digest: string; data: Buffer }[];
   start(text: string, code: string, timeoutMs: number): Entry;
   receive(text: string, timeoutMs: number): Entry;
   /**
-   * Lets V8 finish background work such as compiling WebAssembly, and takes a turn of the realm. Runs on a thread of
-   * the library: until it resolves nothing else may enter, or both threads wait for each other.
+   * Lets V8 finish background work such as compiling WebAssembly, and runs a turn of the realm. Runs on a library
+   * thread: until it resolves nothing else may enter, or both threads wait for each other.
    */
   runTasks(timeoutMs: number): Promise<Entry>;
-  /** Returns the bytes of heap and buffers in use, or 0 if the isolate is gone. */
+  /** Returns the number of heap and buffer bytes in use, or 0 if the isolate is disposed. */
   measureMemory(): number;
   dispose(): void;
 }
@@ -62,7 +59,7 @@ interface Trial {
 }
 
 /**
- * `warmUp` runs a script in an isolate, with the realm's libraries if asked to, so that later isolates need not
+ * `warmUp` runs a script in an isolate, with the realm's libraries if requested, so that later isolates need not
  * compile the functions it called.
  */
 export function createIsolateFactory(
@@ -94,7 +91,7 @@ export function createIsolateFactory(
     return { isolate, prepared };
   }
 
-  /** Compiling again in the same isolate finds the first result, with every function that has run since. */
+  /** Compiling again in the same isolate returns the first result, with every function that has run since. */
   function keepCode(isolate: ivm.Isolate, script: SharedScript): void {
     const { source, filename } = script;
     const compiled = isolate.compileScriptSync(source, { filename, produceCachedData: true });
@@ -139,10 +136,10 @@ function enterRealm(
   allowWasm: boolean,
 ): PreparedIsolate {
   const emit = new library.Callback((text: unknown) => {
-    // The realm sends strings only; anything else is a fault of the engine and goes no further.
+    // The realm sends strings only; anything else is an engine fault and is dropped.
     return typeof text === "string" ? prepared.onMessage(text) : undefined;
   });
-  // Called in the same thread while the script is on the stack, so its entries are nested in the script's.
+  // Called on the same thread while the script is on the stack, so its entries are nested in the script's.
   const load = new library.Callback((name: unknown) => {
     member(installed, "provide").applySync(undefined, [loadLibrary(name).derefInto()], { timeout: SETUP_MS });
   });
@@ -197,7 +194,6 @@ function enterRealm(
     },
     makeCodeCaches: () =>
       [...compiled].flatMap(([digest, { source, filename }]) => {
-        // Compiling again in the same isolate finds the first result.
         const again = isolate.compileScriptSync(source, { filename, produceCachedData: true });
         const { cachedData } = again as ivm.CachedDataResult;
         return cachedData === undefined ? [] : [{ digest, data: Buffer.from(cachedData.copy()) }];

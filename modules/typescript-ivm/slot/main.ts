@@ -1,4 +1,7 @@
-/** Entry of a slot process: runs scripts one after another. argv: path of the native library, MB of prepared isolates, child options. */
+/**
+ * Slot process entry: runs scripts one after another. argv: path of the native library, MB of prepared isolates,
+ * child options.
+ */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { decodeBootOptions } from "#runner/child/boot-options.ts";
 import {
@@ -45,7 +48,7 @@ function hasNoPermission(): boolean {
   }
 }
 
-/** A slot that cannot lock itself ends before it says `ready`. */
+/** A slot that cannot lock itself exits before it sends `ready`. */
 function lockOrEnd(): void {
   try {
     if (kernel !== null && options.lock !== null) lockKernel(options.lock, kernel);
@@ -59,7 +62,7 @@ const library = loadLibrary();
 const factory = createIsolateFactory(library, readRealmSource(), options, warmUp);
 
 const kernel = options.lock === null ? null : openKernel();
-/** Without the jail a thread of libuv waits for messages. */
+/** Without the jail, a libuv thread waits for messages. */
 const poll = kernel === null ? null : preparePoll(kernel, 0);
 let spare: PreparedIsolate | null = factory.prepare(Number(aheadMb));
 lockOrEnd();
@@ -77,12 +80,12 @@ function begin(params: BeginParams, start: string): void {
 
 function finished(): void {
   run = null;
-  // The library and V8 clean up in a turn of the event loop.
+  // isolated-vm and V8 clean up in an event loop turn.
   tidying = new Promise((resolve) => {
     setImmediate(() => {
       tidying = null;
       writeFrames('{"method":"idle"}');
-      // Not in a later turn: waiting for a message beside a timer costs a hop between threads.
+      // Done now rather than in a later turn: waiting for a message beside a timer costs a hop between threads.
       factory.fillCodeCaches();
       spare ??= factory.prepare(Number(aheadMb));
       resolve();
@@ -95,13 +98,13 @@ function handle(text: string): void {
     run?.deliver(text);
     return;
   }
-  // `params` contains only numbers and comes first, so this finds the member.
+  // `params` contains only numbers and comes first, so the first match is the `start` member.
   const from = text.indexOf(START_MEMBER);
   const { params } = JSON.parse(`${text.slice(0, from)}}`) as { params: BeginParams };
   begin(params, text.slice(from + START_MEMBER.length, -1));
 }
 
-/** Blocks for the next message unless a timer of the run is due first. */
+/** Blocks for the next message unless a run timer is due first. */
 async function next(): Promise<string> {
   for (let text = takeFrame(); ; text = takeFrame()) {
     if (text !== null) return text;

@@ -10,7 +10,7 @@ export interface RealmSource {
   libraries: Record<string, string>;
 }
 
-/** Returns what build/runner.ts embeds into the slot's file: a slot may read no file. */
+/** Returns the source that build/runner.ts embeds into the slot's file, because a slot may read no file. */
 export function readRealmSource(): RealmSource {
   return { core: CYRNEL_REALM_CORE, libraries: CYRNEL_REALM_LIBRARIES };
 }
@@ -55,7 +55,7 @@ export function makePrelude({ core, libraries }: RealmSource, options: PreludeOp
 }
 
 /**
- * Removes `eval` and the `Function` constructors. The library allows code from strings whatever
+ * Removes `eval` and the `Function` constructors. isolated-vm allows code from strings whatever
  * `--disallow-code-generation-from-strings` says.
  */
 const DISABLE_EVAL = `(() => {

@@ -13,7 +13,7 @@ import type { StartParams } from "#runner/wire/protocol.ts";
 import type { BeginParams, DoneParams } from "../control.ts";
 import type { PreparedIsolate } from "./isolate.ts";
 
-/** Prefix of messages for the slot itself: control messages, and timers of the realm. */
+/** Prefix of messages for the slot itself: control messages, and realm timers. */
 export const CONTROL_PREFIX = '{"method":';
 /** An end with a result is the last message of its entry; one with an error may come earlier. */
 const RESULT_PREFIX = '{"jsonrpc":"2.0","method":"end","params":{"ok":true';
@@ -64,7 +64,7 @@ export function createRun(
     if (over || takeAttachmentPiece(text)) return undefined;
     if (text.startsWith(CONTROL_PREFIX)) return serve(text);
     if (text.startsWith(RESULT_PREFIX)) {
-      // `done` is sent with it: one write, one wake-up of the host.
+      // `done` is sent together with it: one write wakes the host once.
       over = true;
       heldEnd = text;
     } else {
@@ -151,7 +151,7 @@ export function createRun(
         return;
       }
       started = true;
-      // A run that was stopped may have left its last write unfinished.
+      // A stopped run may have left its last write unfinished.
       announceAttachment(0);
       const { params } = JSON.parse(text) as { params: StartParams };
       isolate.givePackages(readPackages(params.packages));

@@ -1,6 +1,6 @@
 /**
- * Runs our own scripts in a new isolate: the functions they call are compiled then and kept in the code cache of all
- * later isolates.
+ * Runs our own scripts in a new isolate, so that the functions they call are compiled and stored in the code cache of
+ * all later isolates.
  */
 import type { StartParams } from "#runner/wire/protocol.ts";
 import type { PreparedIsolate } from "./isolate.ts";
@@ -54,7 +54,7 @@ const LIBRARIES = `(async () => {
 /** Reply to the request of the second script. */
 const ANSWER = `{"answer":{"status":200,"statusText":"OK","headers":[["a","b"]],"url":"https://example.org/a","redirected":false,"body":{"text":"{}"}},"size":null}`;
 
-/** Runs a script that uses what most scripts use, or the libraries of the realm. Discards its messages. */
+/** Runs a script that uses what most scripts use, or the realm's libraries. Discards its messages. */
 export function warmUp(isolate: PreparedIsolate, libraries: boolean): void {
   const code = libraries ? LIBRARIES : COMMON;
   const params: StartParams = {

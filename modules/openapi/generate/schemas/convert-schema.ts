@@ -1,7 +1,6 @@
 /**
- * Converts a schema of an OpenAPI 3.1 document to JSON Schema 2020-12, for requests or for responses. Applies
- * OpenAPI's own keywords (readOnly, writeOnly, discriminator) or writes them into descriptions; references point into
- * `$defs`.
+ * Converts an OpenAPI 3.1 schema to JSON Schema 2020-12, for requests or for responses. Applies OpenAPI's own
+ * keywords (readOnly, writeOnly, discriminator) or writes them into descriptions; references point into `$defs`.
  */
 
 import { type Fields, isRecord, own, ownList, ownRecord, ownText } from "#kernel/foreign-json.ts";
@@ -10,7 +9,7 @@ import { convertDiscriminator } from "./discriminator.ts";
 import { addNote, copyKeywords, isPattern, isSchema, readNames, showValue } from "./keywords.ts";
 import type { References } from "./references.ts";
 
-/** In a `form`, binary values are files: `{filename, contentType, base64}`. */
+/** `form` represents binary values as files: `{filename, contentType, base64}`. */
 export type SchemaUse = "request" | "form" | "response";
 
 export interface Conversion {
@@ -38,7 +37,7 @@ export const FILE_SCHEMAS = [
 ];
 const FILE_SCHEMA: JSONSchema = { description: "A file.", anyOf: FILE_SCHEMAS };
 
-/** Bounds the schemas that are read for the properties of one `allOf`. */
+/** Maximum number of schemas to read for the properties of one `allOf`. */
 const MAX_PARTS = 50;
 const LISTS = ["allOf", "anyOf", "oneOf"] as const;
 const SINGLE = [
@@ -101,7 +100,7 @@ export function convertSchema(
   return target;
 }
 
-/** In 3.0, keywords beside a `$ref` are ignored. A description there is common, so it is kept. */
+/** In 3.0, keywords beside a `$ref` are ignored, except a description, which is common there. */
 function convertReference(
   source: Fields,
   reference: string,
@@ -169,13 +168,13 @@ function convertEach(schemas: Fields, conversion: Conversion, depth: number): JS
   );
 }
 
-/** Requests leave out read-only properties, responses write-only ones. */
+/** Requests omit read-only properties, responses write-only ones. */
 function isHidden(property: unknown, conversion: Conversion): boolean {
   const flag = conversion.use === "response" ? "writeOnly" : "readOnly";
   return own(property, flag) === true;
 }
 
-/** Collects hidden properties of a schema and of its `allOf`: another part may require the name. */
+/** Collects hidden properties of a schema and its `allOf` parts: another part may require the name. */
 function hiddenProperties(source: Fields, conversion: Conversion): Set<string> {
   const names = new Set<string>();
   const parts = [source];
@@ -192,8 +191,8 @@ function hiddenProperties(source: Fields, conversion: Conversion): Set<string> {
 }
 
 /**
- * Converts the parts of an `allOf`. A part without additional properties means those of the whole: by itself it would
- * refuse the properties of the other parts.
+ * Converts the parts of an `allOf`. A part with `additionalProperties: false` means those of the complete schema: by
+ * itself it would reject the properties of the other parts.
  */
 function convertParts(
   source: Fields,
@@ -240,7 +239,7 @@ function listMembers(parts: unknown[], { references, use }: Conversion): string[
 
 const OPEN_KEYWORDS = ["anyOf", "oneOf", "patternProperties", "if", "dependentSchemas"];
 
-/** The server decides: documents use `oneOf` even if several schemas match, and then no value would be valid. */
+/** Documents use `oneOf` even if several schemas match, which would make every value invalid. The server decides. */
 function widenOneOf(target: JSONSchema): void {
   const { oneOf } = target;
   if (oneOf === undefined) return;
@@ -250,8 +249,8 @@ function widenOneOf(target: JSONSchema): void {
 }
 
 /**
- * A default is the value the server assumes. It is described, not kept as `default`: hosts that fill in defaults
- * would overwrite members that a partial update omits. One short example is kept.
+ * Describes a default instead of keeping it as `default`: hosts that fill in defaults would overwrite members that a
+ * partial update omits. Keeps one short example.
  */
 function addUsage(source: Fields, target: JSONSchema): void {
   const shown = Object.hasOwn(source, "default") ? showValue(source.default) : undefined;

@@ -8,7 +8,7 @@ interface Use {
   references: References;
 }
 
-/** Each branch requires the value that selects it: the one in `mapping`, or else the name of its schema. */
+/** Each branch requires the value that selects it: the one in `mapping`, or else its schema's name. */
 export function convertDiscriminator(source: Fields, target: JSONSchema, { use, references }: Use): void {
   const discriminator = ownRecord(source, "discriminator");
   const property = ownText(discriminator, "propertyName");

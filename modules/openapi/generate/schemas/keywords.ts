@@ -1,5 +1,5 @@
 /**
- * Copies keywords of JSON Schema 2020-12. Omits malformed values, so that every result compiles. The caller converts
+ * Copies JSON Schema 2020-12 keywords. Omits malformed values, so that every result compiles. The caller converts
  * subschemas.
  */
 import { type Fields, isRecord, own, ownText } from "#kernel/foreign-json.ts";
@@ -76,7 +76,7 @@ export function copyKeywords(source: Fields, target: Fields): void {
   else addNote(target, `Pattern: ${pattern}`);
 }
 
-/** `type: integer` with `enum: ["1", "2"]` would allow nothing: keep the values and drop the type. */
+/** `type: integer` with `enum: ["1", "2"]` would allow nothing: keeps the values and drops the type. */
 function dropUnusableType(target: Fields): void {
   const { type, enum: values } = target;
   if (type === undefined || !Array.isArray(values)) return;
@@ -118,7 +118,7 @@ function readType(declared: unknown, nullable: boolean): string | string[] | und
   return unique.length === 1 ? unique[0] : unique;
 }
 
-/** Returns whether a validator can compile the pattern: patterns of a schema are Unicode regular expressions. */
+/** Returns whether a validator can compile the pattern: schema patterns are Unicode regular expressions. */
 export function isPattern(pattern: string): boolean {
   try {
     new RegExp(pattern, "u");

@@ -1,4 +1,4 @@
-/** Follows the `$ref`s of a document, into itself only. Fetches nothing. */
+/** Follows a document's `$ref`s, within the document only. Fetches nothing. */
 import { $RefParser } from "@apidevtools/json-schema-ref-parser";
 import { type Fields, isRecord, own, ownText } from "#kernel/foreign-json.ts";
 import { DocumentError } from "../../failures.ts";
@@ -10,9 +10,8 @@ const OUTSIDE =
   "is outside of the document. Other files are read only if the document is installed by URL: at most 50, of the same origin. Otherwise bundle everything into one document.";
 
 export interface References {
-  /** Follows chains of references. @throws DocumentError */
   resolve(reference: string): unknown;
-  /** Returns the value itself, or the target if it is a reference. Returns undefined for anything but an object. */
+  /** Returns the value itself, or its target if it is a reference. Returns undefined for anything but an object. */
   follow(value: unknown): Fields | undefined;
 }
 

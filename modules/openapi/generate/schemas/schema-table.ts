@@ -1,6 +1,6 @@
 /**
- * Converts the schemas of a document for one use. Each tool gets a self-contained schema: its `$defs` hold each
- * referenced schema once, within a budget; a reference back to a schema that is being described is cut, with a note.
+ * Converts a document's schemas for one use. Each tool gets a self-contained schema: its `$defs` contain each
+ * referenced schema once, within a budget. A recursive reference is cut, with a note.
  */
 
 import { isRecord } from "#kernel/foreign-json.ts";
@@ -10,9 +10,9 @@ import { lastSegment } from "./discriminator.ts";
 import type { References } from "./references.ts";
 
 export interface SchemaTable {
-  /** References in the result point into `$defs` that `complete` adds. */
+  /** References in the result point into `$defs`, which `complete` adds. */
   convert(schema: unknown, maxDepth?: number): JSONSchema | boolean;
-  /** Adds the `$defs` that `root` needs, about `maxBytes` at most; the nearest come first. */
+  /** Adds the `$defs` that `root` needs, nearest first, about `maxBytes` at most. */
   complete(root: JSONSchema, maxBytes: number): JSONSchema;
 }
 
@@ -20,7 +20,7 @@ interface Definition {
   schema: JSONSchema | boolean;
   needs: string[];
   bytes: number;
-  /** The same without texts, used when the budget is nearly spent. */
+  /** The same schema without texts, used when the budget is nearly spent. */
   bare?: { schema: JSONSchema | boolean; bytes: number };
 }
 
@@ -28,7 +28,7 @@ const POINTER = "#/$defs/";
 const MAX_DEPTH = 100;
 const MAX_CHAIN = 40;
 const NOTE_BYTES = 100;
-/** Suffix of the outline in place of a cut reference. No other name contains it. */
+/** Suffix of the outline's name that replaces a cut reference. No other name contains it. */
 const CUT = "--cut";
 
 export function createSchemaTable(
@@ -63,14 +63,14 @@ export function createSchemaTable(
   }
 
   /**
-   * Searches breadth first, so that definitions near the root are kept if not all fit. The second half of the budget
-   * is for definitions without texts.
+   * Searches breadth first, to keep definitions near the root if not all of them are within the budget. Its second
+   * half is for definitions without texts.
    */
   function select(first: string[], maxBytes: number): { kept: Map<string, Definition>; left: Set<string> } {
     const kept = new Map<string, Definition>();
     const left = new Set<string>();
     const found = new Set(first);
-    // Each definition takes at least the room of the note that it is left out.
+    // Each definition takes at least as many bytes as the note that it was left out.
     let bytes = found.size * NOTE_BYTES;
     for (const name of found) {
       const definition = define(name);
@@ -135,8 +135,8 @@ function withoutTexts(schema: unknown): unknown {
 type Cuts = Map<string, Set<string>>;
 
 /**
- * Selects the references to cut: those that lead back to a definition above. If the remaining chain is too long for
- * validators, which follow it on the stack, keeps only references to a deeper level.
+ * Selects the references to cut: those that lead back to a definition above. Validators follow chains on the stack,
+ * so if the remaining chain is too long, keeps only references to a deeper level.
  */
 function findCuts(first: string[], kept: Map<string, Definition>): Cuts {
   const { cuts, longest } = findCycles(first, kept);
@@ -244,7 +244,7 @@ function findNeeds(schema: unknown, known: DefinitionNames): string[] {
   return [...names];
 }
 
-/** Gives each target of a reference one name, the same in every tool and for every use. */
+/** Gives each reference target one name, the same in every tool and for every use. */
 export interface DefinitionNames {
   nameOf(reference: string): string;
   referenceOf(name: string): string;
