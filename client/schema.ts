@@ -2198,7 +2198,7 @@ export interface components {
         /** @description The name of the file, percent-encoded. */
         ProcessesName: string;
         ProcessId: string;
-        /** @description Part of an id, a name or a description, in any case. */
+        /** @description Matches part of an id, name or description, ignoring case. */
         Query: string;
         /** @description One range of bytes: `bytes=0-1023`. Several ranges return the whole content. */
         Range: string;
@@ -3195,7 +3195,7 @@ export interface operations {
                 /** @description Items at most, 1 to 200. Default 50. */
                 limit?: components["parameters"]["Limit"];
                 missing?: "true" | "false";
-                /** @description Part of an id, a name or a description, in any case. */
+                /** @description Matches part of an id, name or description, ignoring case. */
                 query?: components["parameters"]["Query"];
                 type?: "adapter" | "environment";
             };
@@ -4537,7 +4537,7 @@ export interface operations {
                     /** @description Files that the script finds in its workspace, by name. */
                     files?: {
                         [key: string]: {
-                            /** @description Of an upload: `POST /files`. */
+                            /** @description Id of an upload, from `POST /files`. */
                             id: string;
                         } | {
                             text: string;
@@ -5549,7 +5549,7 @@ export interface operations {
                 enabled?: components["parameters"]["Enabled"];
                 /** @description Items at most, 1 to 200. Default 50. */
                 limit?: components["parameters"]["Limit"];
-                /** @description Part of an id, a name or a description, in any case. */
+                /** @description Matches part of an id, name or description, ignoring case. */
                 query?: components["parameters"]["Query"];
                 stale?: "true" | "false";
             };
@@ -6189,9 +6189,9 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description Default: what the descriptor says. */
+                    /** @description Defaults to the descriptor's value. */
                     adapter?: string;
-                    /** @description Default: what the descriptor says. */
+                    /** @description Defaults to the descriptor's value. */
                     id?: string;
                     /** @description For OpenAPI documents: which operations become tools. An entry is an operationId, "GET /repos/*" or "tag:issues"; `*` is any characters, `!` before it excludes. Kept as the setting `operationFilter` of the service. */
                     operationFilter?: string[];

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { wordsSchema } from "../http/filters.ts";
 
-export const querySchema = wordsSchema.describe("Part of an id, a name or a description, in any case.");
+export const querySchema = wordsSchema.describe("Matches part of an id, name or description, ignoring case.");
 
 export const idAnswerSchema = z.object({ id: z.string() });
 export const installedAnswerSchema = idAnswerSchema

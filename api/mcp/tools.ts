@@ -44,7 +44,7 @@ const runInput = z.strictObject({
   files: z
     .record(z.string(), z.unknown().meta({ type: "object", properties: { text: {}, base64: {}, id: {} } }))
     .optional()
-    .describe("Each {text}, {base64} or {id: of an upload}."),
+    .describe("Each file is {text}, {base64} or {id} of an upload."),
   name: z.string().optional().describe("Its name in `files`."),
 });
 

@@ -190,7 +190,7 @@ async function compileQuestion(schema: JSONSchema): Promise<(data: unknown) => v
     );
   }
   if (FORBIDDEN_IN_QUESTIONS.test(text)) {
-    throw new TypeError("The schema of a question must not hold references ($ref) or $async.");
+    throw new TypeError("A question's schema must not contain $ref or $async.");
   }
   const check = (await loadChecker()).compileCheck(schema, "answer");
   return (data) => {

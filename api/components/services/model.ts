@@ -139,8 +139,8 @@ export type ServicePreview = z.infer<typeof servicePreviewSchema>;
 
 export const installServiceBodySchema = z.strictObject({
   source: sourceUrl.describe("URL of the registry's descriptor. Stored, for updates."),
-  id: newServiceIdSchema.optional().describe("Default: what the descriptor says."),
-  adapter: adapterIdSchema.optional().describe("Default: what the descriptor says."),
+  id: newServiceIdSchema.optional().describe("Defaults to the descriptor's value."),
+  adapter: adapterIdSchema.optional().describe("Defaults to the descriptor's value."),
   operationFilter,
 });
 export type InstallServiceBody = z.output<typeof installServiceBodySchema>;

@@ -99,7 +99,8 @@ export function createBucket(place: string, { pathStyle, attemptTimeoutMs, log }
     return attempt(async (abortSignal) => {
       const { Body } = await client.send(new GetObjectCommand(command), { abortSignal });
       const bytes = await buffer(Body as Readable);
-      if (bytes.length !== length) throw new Error(`an object answered ${bytes.length} of ${length} bytes`);
+      if (bytes.length !== length)
+        throw new Error(`the bucket returned ${bytes.length} of ${length} bytes of an object`);
       return bytes;
     });
   }

@@ -6,7 +6,7 @@ export const MAX_FILES = 1000;
 
 const fileSourceSchema = z.union(
   [
-    z.strictObject({ id: z.string().max(100).describe("Of an upload: `POST /files`.") }),
+    z.strictObject({ id: z.string().max(100).describe("Id of an upload, from `POST /files`.") }),
     z.strictObject({
       text: z.string().refine((text) => text.isWellFormed(), "must be well-formed Unicode."),
     }),

@@ -23,7 +23,7 @@ export async function readRestoredRun(
     listSaved(pool, id),
     listPackages(pool, id),
   ]);
-  if (row === null) return "Nothing is stored to replay it from.";
+  if (row === null) return "No data was stored to replay the run from.";
   if (row.replays > MAX_REPLAYS)
     return `It was replayed ${MAX_REPLAYS} times and never reached its next pause.`;
   const { run, usage } = row;
@@ -36,7 +36,7 @@ export async function readRestoredRun(
     return `What it is replayed from cannot be decrypted. ${error.message}`;
   }
   const packed = kept.get(String(id));
-  if (packed === undefined) return "Nothing is stored to replay it from.";
+  if (packed === undefined) return "No data was stored to replay the run from.";
   const { checkpoint, trail } = (await unpack(packed)) as KeptRun;
   const calls = journal.map(({ endedAt, ...call }) => {
     const reply = (kept.get(`${id}:${call.seq}`) as CallReply | undefined) ?? null;

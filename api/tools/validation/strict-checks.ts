@@ -36,7 +36,7 @@ export function createStrictChecks(): StrictChecks {
         case "busy":
           return { kind: "busy", message: "Too many inputs wait to be checked. Try again shortly." };
         case "timeout":
-          return { kind: "timeout", message: `It could not be checked within ${outcome.maxMs} ms.` };
+          return { kind: "timeout", message: `Validation did not finish within ${outcome.maxMs} ms.` };
         case "failed":
           return { kind: "unusable", message: outcome.message.slice(0, 300) };
       }

@@ -96,7 +96,7 @@ export function createParameterValidator(): ParameterValidator {
             ? { kind: "valid", parameters: withRawIntegers(outcome.parameters) }
             : { kind: "invalid", issues: outcome.issues };
         case "busy":
-          return { kind: "busy", message: "Too many parameters wait to be checked. Try again shortly." };
+          return { kind: "busy", message: "Too many parameter checks are queued. Try again shortly." };
         case "timeout":
           return {
             kind: "timeout",

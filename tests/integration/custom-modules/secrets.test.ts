@@ -45,7 +45,7 @@ test("values are checked, handed to setup, named by pointer only, and kept over 
   expect((await server.get("/modules/vaulted/secrets")).body).toEqual({ present: [], outdated: ["/token"] });
   const refused = await enable("vaulted");
   expect([refused.status, refused.body.code]).toEqual([502, "module_failed"]);
-  expect(refused.body.error).toContain("Its secrets do not fit their schema: secrets.token");
+  expect(refused.body.error).toContain("Its secrets do not match their schema: secrets.token");
 
   const tooShort = await patch([{ op: "add", path: "/token", value: "short" }]);
   expect([tooShort.status, tooShort.body.code]).toEqual([400, "invalid_request"]);

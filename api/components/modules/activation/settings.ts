@@ -25,7 +25,7 @@ export function fitSettings(registration: ModuleRegistration, kind: SettingsKind
   const [issue] = settings.findIssues(filled);
   if (issue === undefined) return filled;
   const what =
-    kind === "config" ? "configuration does not match its schema" : "secrets do not fit their schema";
+    kind === "config" ? "configuration does not match its schema" : "secrets do not match their schema";
   throw new ModuleFailure(
     `Its ${what}: ${issue.path} ${issue.message}. Change it with PATCH /modules/${registration.manifest.id}/${kind}.`,
   );

@@ -24,9 +24,7 @@ export async function readManifest(folder: string): Promise<ManifestReading | nu
     const found = await stat(file);
     if (!found.isFile()) return unreadable(`Its ${MANIFEST_FILE} is not a file.`);
     if (found.size > MAX_MANIFEST_BYTES) {
-      return unreadable(
-        `Its ${MANIFEST_FILE} has ${found.size} bytes; at most ${MAX_MANIFEST_BYTES} are read.`,
-      );
+      return unreadable(`Its ${MANIFEST_FILE} has ${found.size} bytes; the limit is ${MAX_MANIFEST_BYTES}.`);
     }
     text = await readFile(file, "utf8");
   } catch (error) {
