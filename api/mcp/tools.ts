@@ -44,7 +44,7 @@ const runInput = z.strictObject({
   files: z
     .record(z.string(), z.unknown().meta({ type: "object", properties: { text: {}, base64: {}, id: {} } }))
     .optional()
-    .describe("Each file is {text}, {base64} or {id} of an upload."),
+    .describe("Each {text}, {base64} or {id} of an upload."),
   name: z.string().optional().describe("Its name in `files`."),
 });
 
@@ -65,7 +65,7 @@ const resumeInput = z.strictObject({
   execution_id: z.string().max(MAX_ID_CHARACTERS).describe("`paused.executionId`"),
   approved: z.boolean(),
   // Like `input` above, validated by the HTTP schema.
-  data: z.unknown().optional().describe("The approver's answer, if the approval has a form."),
+  data: z.unknown().optional().describe("The approver's answer to the form."),
 });
 
 const resultInput = z.strictObject({ processId: z.int().positive().max(Number.MAX_SAFE_INTEGER) });

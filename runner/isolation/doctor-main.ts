@@ -31,8 +31,8 @@ function format(
   const reasons = refusals.map(({ level: refused, reason }) => `${refused}: ${reason}`);
   const verdict =
     obtained === level
-      ? `Level ${level} stands.`
-      : `Level ${level} does not stand; ${obtained ?? "none"} does.`;
+      ? `Isolation level ${level} is available.`
+      : `Isolation level ${level} is not available; ${obtained ?? "none"} is.`;
   const made = processes === null ? [] : [`Processes of runs: ${processes}`, ""];
   return `${[...facts, "", ...rows, "", ...made, ...reasons, verdict].join("\n")}\n`;
 }

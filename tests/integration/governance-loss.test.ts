@@ -57,7 +57,7 @@ test("while the database is away for long nothing is visible and no call is allo
   try {
     await until("the copy is too old", () => !open.watch.isFresh());
     expect(open.gate.canSee({}, call)).toBe(false);
-    await expect(open.gate.decide({}, call)).rejects.toThrow(/policies cannot be looked up/);
+    await expect(open.gate.decide({}, call)).rejects.toThrow(/policies cannot be read/);
     await expect(open.keys.verify(`cyk_${"A".repeat(43)}`)).rejects.toThrow();
   } finally {
     await administer(server, `alter database ${database.name} allow_connections true`);

@@ -25,7 +25,7 @@ function listChildrenOf(parent: number): ProcessEntry[] {
       try {
         const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
         const [state, ppid, ...fields] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-        const isOurs = /dist\/(zygote\/)?(child|slot)\.js\0/.test(
+        const isOurs = /dist\/runner\/(zygote\/)?(child|slot)\.js\0/.test(
           readFileSync(`/proc/${pid}/cmdline`, "latin1"),
         );
         if (Number(ppid) !== parent || state === "Z" || !isOurs) return [];

@@ -29,7 +29,7 @@ describe.skipIf(chromiumPath === null)("an operator (skipped without a Chromium)
     await dialog("New role").getByLabel("Name").fill("reader");
     await dialog("New role").getByLabel("Allow").fill("demo.list*\nnowhere.*");
     await button("Save").click();
-    await page.getByRole("status").getByText("nowhere.* matches no tool").waitFor();
+    await page.getByRole("status").getByText("nowhere.* matches no installed tool").waitFor();
     await row("reader").getByText("demo.list*, nowhere.*").waitFor();
 
     await row("reader").getByRole("button", { name: "Change" }).click();

@@ -54,7 +54,7 @@ test("what a reader that hangs does not take waits; the latest are left out, whi
   const line = `${"x".repeat(1023)}\n`;
   for (let n = 0; n < 6000; n++) output.write(line);
   const text = { value: "" };
-  await readUntil(text, () => text.value.includes("left out"));
+  await readUntil(text, () => text.value.includes("were dropped"));
   const lines = text.value.trimEnd().split("\n");
   const note = JSON.parse(lines.find((one) => one.startsWith("{")) ?? "");
   expect(note).toMatchObject({ level: "warn", type: "log" });

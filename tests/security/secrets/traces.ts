@@ -51,7 +51,7 @@ export function listChildren(): number[] {
       const status = readFileSync(`/proc/${name}/status`, "latin1");
       const command = readFileSync(`/proc/${name}/cmdline`, "latin1");
       const isOurs = new RegExp(`^PPid:\\s+${process.pid}$`, "m").test(status);
-      return isOurs && /dist\/(zygote\/)?(child|slot)\.js/.test(command) ? [Number(name)] : [];
+      return isOurs && /dist\/runner\/(zygote\/)?(child|slot)\.js/.test(command) ? [Number(name)] : [];
     } catch {
       return [];
     }
