@@ -105,7 +105,7 @@ test("whatever is wrong with a folder is said on a row; the others and the serve
     nothing: expect.stringContaining("is wrong at the top"),
     typeless: expect.stringContaining("is wrong at type"),
     unnamed: expect.stringContaining("is wrong at id"),
-    giant: expect.stringContaining("at most 262144 are read"),
+    giant: expect.stringContaining("the limit is 262144"),
     longwinded: expect.stringContaining("is wrong at name"),
     nul: expect.stringContaining("NUL character"),
     deep: expect.stringContaining("nested deeper than 100 levels"),
