@@ -91,7 +91,9 @@ function listChildren(): number[] {
         const parent = /^PPid:\s*(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, "latin1"))?.[1];
         return (
           Number(parent) === process.pid &&
-          /dist\/runner\/(zygote\/)?(child|slot)\.js\0/.test(readFileSync(`/proc/${pid}/cmdline`, "latin1")) &&
+          /dist\/runner\/(zygote\/)?(child|slot)\.js\0/.test(
+            readFileSync(`/proc/${pid}/cmdline`, "latin1"),
+          ) &&
           readFileSync(`/proc/${pid}/comm`, "latin1") !== "cyrnel-zygote\n"
         );
       } catch {
