@@ -13,7 +13,7 @@ export class DatabaseInUse extends DatabaseRefused {}
 export interface ServerLockOptions {
   /** How long to wait for a previous server to shut down. Default 10,000. */
   waitMs?: number;
-  /** Whether to wait equally long for a database that is not reachable yet. Default true. */
+  /** Also waits, equally long, for a database that is not reachable yet. Default true. */
   waitForDatabase?: boolean;
   signal?: AbortSignal;
   /** Called when the lock was lost with the connection and another server took it: shut down. */

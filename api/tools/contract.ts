@@ -141,7 +141,7 @@ export interface CallInProgress extends OpenCall, Pick<ToolCall, "caller" | "wor
 export interface CallPlan {
   readonly call: OpenCall;
   readonly destructive: boolean;
-  /** What an approver must agree to before the call is performed, or null if no approval is needed. */
+  /** Details that an approver must agree to before the call is performed, or null if no approval is needed. */
   readonly asked: AskedCall | null;
 }
 

@@ -22,7 +22,7 @@ export interface Diagnosis {
   /** Strongest level that works, at most the requested one. Null if not even `development` works. */
   obtained: IsolationLevel | null;
   refusals: { level: IsolationLevel; reason: string }[];
-  /** As observed at `obtained`, with the requirements of the requested level. */
+  /** Layers observed at `obtained`, with the requirements of the requested level. */
   layers: IsolationLayer[];
   /** One sentence about where run processes come from at `obtained`, or null without a level. */
   processes: string | null;

@@ -19,7 +19,7 @@ import type { SelfTestAnswers, SelfTestOrders } from "./self-test-orders.ts";
 export interface Finding {
   /** True if everything tried was refused. */
   holds: boolean;
-  /** What was refused and what was not, as part of a sentence. */
+  /** Refused and permitted attempts, as part of a sentence. */
   observed: string;
 }
 

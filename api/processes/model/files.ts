@@ -97,7 +97,7 @@ export interface ArtifactSource {
 export interface ProcessFiles {
   /** Storage quota of a key, for the statement that stores a process with files. */
   readonly maxStoredBytes: number | null;
-  /** Where runs write files while in progress. Null uses the system's temporary folder. */
+  /** Folder for files that runs are still writing. Null uses the system's temporary folder. */
   readonly spools: Spools | null;
   /** Looks up uploads and stores files given as text. Throws invalid_request, naming the file, and storage_full. */
   take(given: GivenFiles, owner: FilesOwner): Promise<ProcessFile[]>;

@@ -6,7 +6,7 @@
 import type { TrailCall } from "./calls.ts";
 import type { ProcessView } from "./records.ts";
 
-/** What happened to processes. Events carry only ids; the details are in the database. */
+/** Changes of processes in the queue. Events carry only ids; the details are in the database. */
 export type QueueEvent =
   | "queued"
   | "claimed"

@@ -231,7 +231,7 @@ export interface RunLimits {
   maxResultBytes: number;
 }
 
-/** What readers see of a run without a child, until it resumes. */
+/** Results that readers see of a run without a child, until it resumes. */
 export interface RunSnapshot {
   stdout: Buffer;
   stderr: Buffer;

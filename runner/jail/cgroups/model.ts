@@ -14,7 +14,7 @@ export interface GroupLimits {
 export type Entrance = { birth: BirthGroup } | { birth: null; admit(pid: number): Promise<void> };
 
 export interface RunGroup {
-  /** As in /proc/<pid>/cgroup, to verify membership from outside. */
+  /** Name from /proc/<pid>/cgroup, to verify membership from outside. */
   readonly name: string;
   /** Valid until the group is removed. */
   readonly entrance: Entrance;

@@ -12,7 +12,7 @@ export interface Step {
   isList: boolean;
 }
 
-/** What to write instead of an object whose state JSON does not see. */
+/** Advice for objects whose state JSON does not see. */
 export const INSTEAD = {
   __proto__: null,
   Response: "write `await response.json()` or `await response.text()`",

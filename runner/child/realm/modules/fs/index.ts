@@ -18,7 +18,7 @@ const ABSENT =
     " ",
   );
 
-/** What to use instead of some missing functions. */
+/** Alternatives to some missing functions. */
 const INSTEAD: Record<string, string> = {
   glob: "readdir(folder, { recursive: true }) gives all names below a folder",
   openAsBlob: "new Blob([await cyrnel.files.read(name)]) makes one",
